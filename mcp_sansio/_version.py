@@ -1,3 +1,3 @@
-"""The version of the distribution: the build reads it here, and so does everything that tells a peer who we are."""
+"""The version of the distribution: the build reads it here, and so does whatever tells a peer who we are."""
 
 __version__ = "0.1.0"
