@@ -26,9 +26,9 @@ class Overlong:
 
 @final
 class LineBuffer:
-    """Cuts a byte stream into lines of at most `limit` bytes each, as received but for the newline.
+    r"""Cuts a byte stream into lines of at most `limit` bytes each, as received but for the newline.
 
-    Only `\\n` ends a line. One `\\r` before it is white space and removed, a UTF-8 byte order mark is
+    Only `\n` ends a line. One `\r` before it is white space and removed, a UTF-8 byte order mark is
     removed at the start of the stream, and lines of nothing but white space are skipped. How the
     stream was split when it was fed makes no difference.
     """

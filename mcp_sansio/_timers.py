@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable
+from math import isnan
 from typing import final
 
 from ._errors import LocalProtocolError
@@ -40,7 +41,7 @@ class Timers:
 
         Raises `LocalProtocolError` for a NaN, which has no place in any order.
         """
-        if when != when:
+        if isnan(when):
             raise LocalProtocolError("a deadline must be a number of seconds, not NaN")
         self._serial += 1
         self._live[key] = self._serial
