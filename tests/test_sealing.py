@@ -25,7 +25,7 @@ def raw_of(token: str) -> bytes:
     return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
 
 
-def token_of(raw: bytes) -> str:
+def token_of(raw: bytes | bytearray) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 

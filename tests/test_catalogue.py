@@ -1,0 +1,468 @@
+"""The catalogue: what counts as a change, what batches and snapshots promise, and paging by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_sansio._catalogue import MAX_NAME_SIZE, Catalogue, CatalogueSnapshot, Entry
+from mcp_sansio._errors import LocalProtocolError
+from mcp_sansio._types import Prompt, PromptArgument
+
+
+class Watched:
+    """A catalogue and what its hook saw: the epochs that were current when it was called."""
+
+    def __init__(self, *names: str) -> None:
+        self.catalogue = Catalogue()
+        self.catalogue.replace(Entry(Prompt(name)) for name in names)
+        self.seen: list[int] = []
+        self.catalogue.on_change = lambda: self.seen.append(self.catalogue.snapshot.epoch)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.catalogue.snapshot.names
+
+
+def render(arguments: Mapping[str, str]) -> str:
+    return str(arguments)
+
+
+# Single edits
+
+
+def test_a_new_catalogue_is_empty() -> None:
+    snapshot = Catalogue().snapshot
+    assert (snapshot.epoch, snapshot.names, dict(snapshot.entries)) == (0, (), {})
+    assert snapshot.page_after(None, 10) == ((), False)
+
+
+def test_an_added_prompt_is_published_with_what_serves_it() -> None:
+    watched = Watched()
+    prompt = Prompt("greet", arguments=(PromptArgument("who"),))
+    watched.catalogue.add(prompt, render, {"who": ["Ann", "Bob"]})
+    entry = watched.catalogue.snapshot.entries["greet"]
+    assert entry == Entry(prompt, render, {"who": ["Ann", "Bob"]})
+    assert watched.seen == [1]
+
+
+def test_adding_a_name_twice_is_refused_and_changes_nothing() -> None:
+    watched = Watched("a")
+    before = watched.catalogue.snapshot
+    with pytest.raises(LocalProtocolError, match="'a' already"):
+        watched.catalogue.add(Prompt("a", description="other"))
+    assert watched.catalogue.snapshot is before
+    assert watched.seen == []
+
+
+def test_putting_adds_or_replaces() -> None:
+    watched = Watched("a")
+    watched.catalogue.put(Prompt("b"))
+    watched.catalogue.put(Prompt("a", description="other"))
+    assert watched.names == ("a", "b")
+    assert watched.catalogue.snapshot.entries["a"].prompt.description == "other"
+    assert watched.seen == [2, 3]
+
+
+def test_removing_takes_out_one_prompt_that_must_be_there() -> None:
+    watched = Watched("a", "b")
+    watched.catalogue.remove("a")
+    assert watched.names == ("b",)
+    with pytest.raises(LocalProtocolError, match="no prompt 'a'"):
+        watched.catalogue.remove("a")
+    assert watched.seen == [2]
+
+
+def test_replacing_is_one_change() -> None:
+    watched = Watched("a", "b")
+    watched.catalogue.replace([Entry(Prompt("c")), Entry(Prompt("b"))])
+    assert watched.names == ("b", "c")
+    assert watched.seen == [2]
+
+
+def test_replacing_with_one_name_twice_changes_nothing() -> None:
+    watched = Watched("a")
+    with pytest.raises(LocalProtocolError, match="two prompts 'b'"):
+        watched.catalogue.replace([Entry(Prompt("b")), Entry(Prompt("b"))])
+    assert watched.names == ("a",)
+
+
+def test_replacing_from_a_source_that_fails_changes_nothing() -> None:
+    def failing() -> Iterator[Entry]:
+        yield Entry(Prompt("b"))
+        raise OSError("unreadable")
+
+    watched = Watched("a")
+    with pytest.raises(OSError, match="unreadable"):
+        watched.catalogue.replace(failing())
+    assert (watched.names, watched.seen) == (("a",), [])
+
+
+def test_names_are_in_code_point_order() -> None:
+    names = ["a", "é", "e\u0301", "Z", "z", "a/b", "a b", "\U0001f389", "\uffee", "10", "9"]
+    watched = Watched(*names)
+    assert watched.names == tuple(sorted(names, key=lambda name: [ord(character) for character in name]))
+    assert watched.names.index("\uffee") < watched.names.index("\U0001f389")  # UTF-16 would say otherwise
+    assert tuple(watched.catalogue.snapshot.entries) == watched.names
+
+
+# What is no change
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda catalogue: catalogue.put(Prompt("a")),
+        lambda catalogue: catalogue.replace([Entry(Prompt("b")), Entry(Prompt("a"))]),
+        lambda catalogue: catalogue.put(Prompt("a"), render),
+    ],
+    ids=["the same prompt", "the same prompts in another order", "another handler"],
+)
+def test_an_edit_that_the_list_does_not_show_is_no_change(edit: Callable[[Catalogue], None]) -> None:
+    watched = Watched("a", "b")
+    before = watched.catalogue.snapshot
+    edit(watched.catalogue)
+    after = watched.catalogue.snapshot
+    assert (after.epoch, after.digest, after.names) == (before.epoch, before.digest, before.names)
+    assert watched.seen == []
+
+
+def test_a_new_handler_and_new_completers_are_published_without_a_change() -> None:
+    watched = Watched()
+    prompt = Prompt("a", arguments=(PromptArgument("x"),))
+    watched.catalogue.add(prompt)
+    watched.catalogue.put(prompt, render, {"x": ("1", "2")})
+    assert watched.catalogue.snapshot.entries["a"] == Entry(prompt, render, {"x": ("1", "2")})
+    assert watched.seen == [1]
+
+
+def test_a_batch_whose_edits_cancel_out_is_no_change() -> None:
+    watched = Watched("a")
+    with watched.catalogue.batch():
+        watched.catalogue.add(Prompt("b"))
+        watched.catalogue.remove("a")
+        watched.catalogue.remove("b")
+        watched.catalogue.add(Prompt("a"))
+    assert (watched.catalogue.snapshot.epoch, watched.seen) == (1, [])
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, True), (1, 1.0), (0, False), ("1", 1), ([], {})])
+def test_values_that_python_calls_equal_are_changes_if_their_json_differs(before: Any, after: Any) -> None:
+    watched = Watched()
+    watched.catalogue.put(Prompt("a", meta={"v": before}))
+    watched.catalogue.put(Prompt("a", meta={"v": after}))
+    assert watched.seen == [1, 2]
+
+
+# Digests
+
+
+def test_the_digest_tells_content_and_nothing_else() -> None:
+    one, other = Watched("a"), Watched("b")
+    other.catalogue.put(Prompt("a"), render)
+    assert one.catalogue.snapshot.digest != other.catalogue.snapshot.digest
+    one.catalogue.put(Prompt("b", description="new"))
+    assert one.catalogue.snapshot.digest != other.catalogue.snapshot.digest
+    one.catalogue.put(Prompt("b"))
+    assert one.catalogue.snapshot.digest == other.catalogue.snapshot.digest
+    assert one.catalogue.snapshot.epoch != other.catalogue.snapshot.epoch
+
+
+def test_the_digest_is_the_same_in_every_process() -> None:
+    program = (
+        "from mcp_sansio._catalogue import Catalogue\n"
+        "from mcp_sansio._types import Prompt\n"
+        "catalogue = Catalogue()\n"
+        "for name in {'a', 'b', 'c', 'd'}: catalogue.add(Prompt(name))\n"
+        "print(catalogue.snapshot.digest)"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert digests == {Watched("d", "c", "b", "a").catalogue.snapshot.digest}
+
+
+# Snapshots and the hook
+
+
+def test_a_snapshot_never_changes() -> None:
+    watched = Watched("a", "b")
+    snapshot = watched.catalogue.snapshot
+    watched.catalogue.remove("a")
+    watched.catalogue.put(Prompt("b", description="new"))
+    assert snapshot.names == ("a", "b")
+    assert dict(snapshot.entries) == {"a": Entry(Prompt("a")), "b": Entry(Prompt("b"))}
+    assert not hasattr(snapshot.entries, "__setitem__")
+
+
+def test_completers_are_copied() -> None:
+    completers = {"x": ["1"]}
+    entry = Entry(Prompt("a", arguments=(PromptArgument("x"),)), completers=completers)
+    del completers["x"]
+    assert dict(entry.completers) == {"x": ["1"]}
+
+
+def test_a_hook_that_raises_reaches_the_editor_and_the_edit_stands() -> None:
+    catalogue = Catalogue()
+
+    def fail() -> None:
+        raise OSError("no wire")
+
+    catalogue.on_change = fail
+    with pytest.raises(OSError, match="no wire"):
+        catalogue.add(Prompt("a"))
+    assert catalogue.snapshot.names == ("a",)
+
+
+def test_a_hook_may_edit() -> None:
+    watched = Watched()
+
+    def mirror() -> None:
+        watched.seen.append(watched.catalogue.snapshot.epoch)
+        if "copy" not in watched.names:
+            watched.catalogue.add(Prompt("copy"))
+
+    watched.catalogue.on_change = mirror
+    watched.catalogue.add(Prompt("a"))
+    assert (watched.names, watched.seen) == (("a", "copy"), [1, 2])
+
+
+# Batches
+
+
+def test_a_batch_is_one_change_that_is_published_before_it_is_announced() -> None:
+    watched = Watched("a")
+    with watched.catalogue.batch():
+        watched.catalogue.add(Prompt("b"))
+        watched.catalogue.remove("a")
+        assert (watched.names, watched.seen) == (("a",), [])
+    assert (watched.names, watched.seen) == (("b",), [2])
+
+
+def test_edits_in_a_batch_see_the_edits_before_them() -> None:
+    watched = Watched("a")
+    with watched.catalogue.batch():
+        watched.catalogue.remove("a")
+        watched.catalogue.add(Prompt("a", description="new"))
+        with pytest.raises(LocalProtocolError, match="already"):
+            watched.catalogue.add(Prompt("a"))
+        watched.catalogue.replace([Entry(Prompt("b"))])
+        with pytest.raises(LocalProtocolError, match="no prompt 'a'"):
+            watched.catalogue.remove("a")
+        watched.catalogue.put(Prompt("c"))
+    assert (watched.names, watched.seen) == (("b", "c"), [2])
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, GeneratorExit])
+def test_an_exception_undoes_the_whole_batch(error: type[BaseException]) -> None:
+    watched = Watched("a")
+    before = watched.catalogue.snapshot
+
+    def fail_half_way() -> None:
+        with watched.catalogue.batch():
+            watched.catalogue.remove("a")
+            with watched.catalogue.batch():
+                watched.catalogue.add(Prompt("b"))
+            watched.catalogue.replace([])
+            raise error
+
+    with pytest.raises(error):
+        fail_half_way()
+    assert watched.catalogue.snapshot is before
+    watched.catalogue.add(Prompt("c"))
+    assert (watched.names, watched.seen) == (("a", "c"), [2])
+
+
+def test_a_nested_batch_joins_the_outer_one() -> None:
+    watched = Watched()
+    with watched.catalogue.batch():
+        watched.catalogue.add(Prompt("a"))
+        with watched.catalogue.batch():
+            watched.catalogue.add(Prompt("b"))
+            watched.catalogue.remove("a")
+        assert (watched.names, watched.seen) == ((), [])
+        watched.catalogue.add(Prompt("c"))
+    assert (watched.names, watched.seen) == (("b", "c"), [1])
+
+
+def test_a_failed_nested_batch_undoes_its_own_edits_only() -> None:
+    watched = Watched()
+
+    def fail_half_way() -> None:
+        with watched.catalogue.batch():
+            watched.catalogue.replace([Entry(Prompt("b"))])
+            watched.catalogue.remove("no such prompt")
+
+    with watched.catalogue.batch():
+        watched.catalogue.add(Prompt("a"))
+        with pytest.raises(LocalProtocolError, match="no such prompt"):
+            fail_half_way()
+        watched.catalogue.add(Prompt("c"))
+    assert (watched.names, watched.seen) == (("a", "c"), [1])
+
+
+# Limits and local mistakes
+
+
+def test_a_catalogue_has_a_limit() -> None:
+    catalogue = Catalogue(max_prompts=2)
+    catalogue.replace([Entry(Prompt("a")), Entry(Prompt("b"))])
+    before = catalogue.snapshot
+    with pytest.raises(LocalProtocolError, match="room for 2"):
+        catalogue.add(Prompt("c"))
+    with pytest.raises(LocalProtocolError, match="room for 2"):
+        catalogue.replace(Entry(Prompt(name)) for name in "abc")
+    assert catalogue.snapshot is before
+    catalogue.put(Prompt("a", description="replaced"))
+    with catalogue.batch():
+        catalogue.remove("a")
+        catalogue.add(Prompt("c"))
+    assert catalogue.snapshot.names == ("b", "c")
+
+
+@pytest.mark.parametrize("name", ["", "x" * (MAX_NAME_SIZE + 1), "é" * (MAX_NAME_SIZE // 2) + "x"])
+def test_names_have_a_size(name: str) -> None:
+    with pytest.raises(LocalProtocolError, match=f"1 to {MAX_NAME_SIZE} bytes"):
+        Entry(Prompt(name))
+
+
+def test_names_may_have_the_greatest_size() -> None:
+    for name in ("x" * MAX_NAME_SIZE, "é" * (MAX_NAME_SIZE // 2)):
+        assert Entry(Prompt(name)).prompt.name == name
+
+
+UNLISTABLE: list[Prompt] = [
+    Prompt("a\ud800"),
+    Prompt("a", description=5),  # type: ignore[arg-type]  # the mistake under test
+    Prompt("a", meta={"v": float("nan")}),
+    Prompt("a", meta={"v": object()}),
+]
+
+
+@pytest.mark.parametrize("prompt", UNLISTABLE)
+def test_a_prompt_that_could_not_be_encoded_is_refused_at_once(prompt: Prompt) -> None:
+    watched = Watched("a")
+    before = watched.catalogue.snapshot
+    for edit in (watched.catalogue.add, watched.catalogue.put):
+        with pytest.raises(LocalProtocolError):
+            edit(prompt)
+    assert watched.catalogue.snapshot is before
+
+
+def test_arguments_have_different_names() -> None:
+    with pytest.raises(LocalProtocolError, match="two arguments of one name"):
+        Entry(Prompt("a", arguments=(PromptArgument("x"), PromptArgument("y"), PromptArgument("x"))))
+
+
+def test_completers_belong_to_arguments_of_the_prompt() -> None:
+    with pytest.raises(LocalProtocolError, match="no argument 'y'"):
+        Entry(Prompt("a", arguments=(PromptArgument("x"),)), completers={"y": []})
+
+
+def test_a_string_is_not_taken_for_a_sequence_of_values() -> None:
+    with pytest.raises(LocalProtocolError, match="not one"):
+        Entry(Prompt("a", arguments=(PromptArgument("x"),)), completers={"x": "yes"})
+
+
+# Paging
+
+
+def names_of(page: Iterable[Entry]) -> list[str]:
+    return [entry.prompt.name for entry in page]
+
+
+def test_pages_start_after_a_name_that_need_not_exist() -> None:
+    snapshot = Watched("b", "d", "f").catalogue.snapshot
+    for after, expected in [(None, "bdf"), ("", "bdf"), ("a", "bdf"), ("b", "df"), ("c", "df"), ("f", "")]:
+        assert names_of(snapshot.page_after(after, 9)[0]) == list(expected)
+
+
+def test_more_is_said_only_if_more_is_there() -> None:
+    snapshot = Watched("a", "b", "c").catalogue.snapshot
+    assert [snapshot.page_after(None, size)[1] for size in (1, 2, 3, 4)] == [True, True, False, False]
+    allowed = {"a", "b"}
+    assert snapshot.page_after(None, 2, lambda prompt: prompt.name in allowed)[1] is False
+
+
+def test_what_a_principal_may_not_see_is_not_there() -> None:
+    def visible(principal: str | None, prompt: Prompt) -> bool:
+        return principal is not None and prompt.name.startswith(principal)
+
+    catalogue = Catalogue(visible=visible)
+    catalogue.replace(Entry(Prompt(name)) for name in ("ann/1", "bob/1", "ann/2", "bob/2", "bob/3"))
+    assert catalogue.visible is visible
+    snapshot = catalogue.snapshot
+    page, more = snapshot.page_after(None, 2, partial(visible, "bob"))
+    assert (names_of(page), more) == (["bob/1", "bob/2"], True)
+    page, more = snapshot.page_after("bob/2", 2, partial(visible, "bob"))
+    assert (names_of(page), more) == (["bob/3"], False)
+    assert snapshot.page_after(None, 2, partial(visible, None)) == ((), False)
+
+
+def test_a_page_asks_only_for_prompts_up_to_the_one_that_proves_more() -> None:
+    asked: list[str] = []
+
+    def allowed(prompt: Prompt) -> bool:
+        asked.append(prompt.name)
+        return prompt.name != "b"
+
+    snapshot = Watched(*"abcdef").catalogue.snapshot
+    assert names_of(snapshot.page_after(None, 2, allowed)[0]) == ["a", "c"]
+    assert asked == ["a", "b", "c", "d"]
+
+
+NAME = st.sampled_from([a + b for a in "aBé\U0001f389" for b in ("", "1", "2")])
+EDITS = st.lists(st.tuples(st.booleans(), NAME), max_size=5)
+
+
+@given(st.sets(NAME), st.lists(EDITS), st.integers(1, 4), st.sets(NAME))
+def test_whatever_changes_between_pages_nothing_that_stays_is_skipped_and_nothing_is_repeated(
+    start: set[str], edits: list[list[tuple[bool, str]]], size: int, hidden: set[str]
+) -> None:
+    catalogue = Catalogue()
+    catalogue.replace(Entry(Prompt(name)) for name in start)
+    always, ever = set(start), set(start)
+    walked: list[str] = []
+    waiting = iter(edits)
+    more = True
+    while more:
+        after = walked[-1] if walked else None
+        page, more = catalogue.snapshot.page_after(after, size, lambda prompt: prompt.name not in hidden)
+        assert len(page) == size or not more
+        walked += names_of(page)
+        for put, name in next(waiting, []) if more else []:
+            if put:
+                catalogue.put(Prompt(name))
+                ever.add(name)
+            elif name in catalogue.snapshot.entries:
+                catalogue.remove(name)
+                always.discard(name)
+    assert walked == sorted(set(walked))
+    assert always - hidden <= set(walked) <= ever - hidden
+
+
+@given(st.sets(NAME), st.integers(1, 4))
+def test_a_walk_over_one_snapshot_gives_all_of_it_in_order(names: set[str], size: int) -> None:
+    snapshot: CatalogueSnapshot = Watched(*names).catalogue.snapshot
+    walked: list[str] = []
+    more = True
+    while more:
+        page, more = snapshot.page_after(walked[-1] if walked else None, size)
+        assert page or not walked  # no page is promised in vain
+        walked += names_of(page)
+    assert walked == list(snapshot.names) == sorted(names)
