@@ -1,7 +1,7 @@
 """The prompts that the peers serve: made from a number alone, so that a test can say what a list must hold.
 
-The servers and the tests share this module, and it knows no protocol: prompts are JSON objects in their newest
-wire shape, and a change is one of a few operations on strings, which is all that a prompt's arguments carry.
+The servers and the tests share this module, and it knows no protocol: prompts are JSON objects in their
+newest wire shape, and a change is one of a few operations on strings, which is all that arguments carry.
 """
 
 from collections.abc import Mapping
