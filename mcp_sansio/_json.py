@@ -302,25 +302,33 @@ def encode(value: Any) -> bytes:
         raise LocalProtocolError(f"JSON cannot carry this value: {error}") from None
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 def _check(value: Any, depth: int) -> None:
     """Refuse what msgspec would change: NaN to null, number keys to text, objects to a form of its own."""
-    if isinstance(value, str | int | None):
-        return
     if isinstance(value, float):
         if not math.isfinite(value):
             raise LocalProtocolError(f"JSON has no {value}")
-        return
-    if not isinstance(value, Mapping | list | tuple):
+    elif not isinstance(value, (str, int, type(None))):
+        if depth == 0:
+            raise LocalProtocolError(f"nested deeper than {MAX_DEPTH}")
+        for item in _items(value):
+            if type(item) not in _PLAIN:  # most are, and a call for each would double the time
+                _check(item, depth - 1)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """What an array or object holds, after checking that the keys of an object are strings."""
+    if isinstance(value, (list, tuple)):
+        return cast("Iterable[Any]", value)
+    if not isinstance(value, (dict, Mapping)):  # the first for speed
         raise LocalProtocolError(f"JSON has no form for {type(value).__name__}")
-    if depth == 0:
-        raise LocalProtocolError(f"nested deeper than {MAX_DEPTH}")
-    items = cast("Iterable[Any]", value)
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in items):
-            raise LocalProtocolError("a JSON key is a string")
-        items = cast("Iterable[Any]", value.values())
-    for item in items:
-        _check(item, depth - 1)
+    members = cast("Mapping[object, Any]", value)
+    for key in members:
+        if not isinstance(key, str):
+            raise LocalProtocolError(f"a key in JSON is a string, not {key!r}")
+    return members.values()
 
 
 _SCALARS_AND_LISTS: tuple[type[Any], ...] = (str, int, float, list, tuple)

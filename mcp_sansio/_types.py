@@ -4,7 +4,8 @@ Every class is a frozen attrs class whose names are those of the specification i
 are tuples, free-form JSON objects are mappings. The codec (`_structure`) derives everything else from
 these classes: a wire name is the camelCase of the field's name unless its metadata says otherwise
 (`wire`), a field belongs to all revisions unless its metadata names the first one (`since`), and a class
-with a `type` is one of a union that is told apart by that member.
+with a `type` is one of a union that is told apart by that member. Instances have no slot for weak
+references, which lets the codec fill them quickly (`_shapes`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SINCE_2025_11 = {"since": V2025_11_25}
 _META = {"since": V2025_06_18, "wire": "_meta"}
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Annotations:
     """Hints about a content block.
 
@@ -36,7 +37,7 @@ class Annotations:
     last_modified: str | None = attrs.field(default=None, metadata=_SINCE_2025_06)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Icon:
     """An image for user interfaces. `sizes` are like "48x48" or "any"; `theme` is the background it suits."""
 
@@ -46,7 +47,7 @@ class Icon:
     theme: Literal["light", "dark"] | None = None
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Implementation:
     """What a client or server says that it is. A claim, never an identity."""
 
@@ -62,7 +63,7 @@ ClientInfo = Implementation
 ServerInfo = Implementation
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class TextContent:
     """Plain text."""
 
@@ -74,7 +75,7 @@ class TextContent:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class ImageContent:
     """An image; `data` is base64 text, passed on undecoded."""
 
@@ -87,7 +88,7 @@ class ImageContent:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class AudioContent:
     """Sound, from revision 2025-03-26 on; `data` is base64 text, passed on undecoded."""
 
@@ -100,7 +101,7 @@ class AudioContent:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class ResourceLink:
     """A resource that the server can read, by reference, from revision 2025-06-18 on. `size` is in bytes."""
 
@@ -118,7 +119,7 @@ class ResourceLink:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class TextResource:
     """The contents of a resource that is text."""
 
@@ -128,7 +129,7 @@ class TextResource:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class BlobResource:
     """The contents of a resource that is binary; `blob` is base64 text, passed on undecoded."""
 
@@ -138,7 +139,7 @@ class BlobResource:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class EmbeddedResource:
     """A resource with its contents."""
 
@@ -153,7 +154,7 @@ class EmbeddedResource:
 ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class PromptMessage:
     """One message of a rendered prompt."""
 
@@ -161,7 +162,7 @@ class PromptMessage:
     content: ContentBlock
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class PromptArgument:
     """An argument that a prompt takes; its value is always a string. `required` absent means no."""
 
@@ -171,7 +172,7 @@ class PromptArgument:
     required: bool | None = None
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Prompt:
     """A prompt as `prompts/list` shows it: what it is called and what it takes, not what it says."""
 
@@ -183,7 +184,7 @@ class Prompt:
     meta: Mapping[str, Any] | None = attrs.field(default=None, metadata=_META)
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class GetPromptResult:
     """A rendered prompt. `extra` holds the result's members that the specification does not name."""
 
@@ -193,7 +194,7 @@ class GetPromptResult:
     extra: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Completion:
     """Values for an argument, best first, at most 100. `total` counts all there are, if known."""
 
@@ -202,7 +203,7 @@ class Completion:
     has_more: bool | None = None
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class InputRequest:
     """One thing that a server wants from the client before it answers, for example an elicitation."""
 
@@ -210,7 +211,7 @@ class InputRequest:
     params: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class InputRequired:
     """A server's answer that it needs input first. `state` is opaque and goes back byte for byte."""
 

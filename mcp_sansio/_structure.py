@@ -1,0 +1,230 @@
+"""Attrs values to wire and back, in the form of each protocol revision.
+
+Reading is the same for all revisions and strict: no coercion, `bool` is no `int`, an array is not an object,
+what is wrong is named by its JSON path. It is liberal only where the protocol is: unknown members are
+ignored or, where a class has a field for them, kept; null for an optional member means that it is absent.
+Writing knows the revision: optional members that it does not have are left out, a value that it has no form
+for is refused.
+
+A list result is read in two steps, for under change nearly all of its items are those of the last time:
+`structure_page` leaves the items as bytes, and the caller has only those structured that it has not seen.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, cast
+
+import attrs
+import msgspec
+
+from ._errors import InvalidMessage, LocalProtocolError
+from ._json import MAX_DEPTH, decode, encode, invalid, too_deep
+from ._shapes import EXTRA, Class, twin, unstructurer, wire_fields, wire_name
+from ._versions import ALL_VERSIONS
+
+T = TypeVar("T")
+
+SNAPSHOT_DIGEST = "mcp-sansio/snapshot"
+"""The member of a list result's `_meta` by which our server says which state of the list a page shows."""
+
+MAX_TTL = 365 * 24 * 3600.0
+"""The longest freshness, in seconds, that a page is believed to have."""
+
+_UNREADABLE = (msgspec.DecodeError, RecursionError)
+_RESERVED = frozenset({"resultType", "_meta"})
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def structure(cls: type[T], raw: bytes) -> T:
+    """Read an instance of an attrs class from JSON that `parse` has passed.
+
+    Raises `InvalidMessage`, which carries the JSON path, for whatever does not have the class's form and
+    for nesting deeper than 128.
+    """
+    key: Any = cls
+    read = _reader(key)
+    if read is None:
+        return structure_value(cls, decode(raw))
+    try:
+        value: T = read(raw).build()
+    except _UNREADABLE as error:
+        raise invalid(error) from None
+    if too_deep(raw, MAX_DEPTH):
+        raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
+    return value
+
+
+def structure_value(cls: type[T], value: Any) -> T:
+    """The same from a value that `decode` returned. Raises `InvalidMessage`."""
+    key: Any = cls
+    try:
+        built: Any = msgspec.convert(value, twin(key)).build()
+    except _UNREADABLE as error:
+        raise invalid(error) from None
+    if _keeps_extra(key):
+        built = attrs.evolve(built, extra=split_extra(key, value))
+    return cast(T, built)
+
+
+def split_extra(cls: Class, members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a result that neither `cls` nor every result has a name for."""
+    return {name: value for name, value in members.items() if name not in _named(cls)}
+
+
+@functools.cache
+def _reader(cls: Class) -> Callable[[bytes], Any] | None:
+    """The typed decoder of a class; None for one that needs the untyped value too."""
+    return None if _keeps_extra(cls) else msgspec.json.Decoder(twin(cls)).decode
+
+
+@functools.cache
+def _keeps_extra(cls: Class) -> bool:
+    return EXTRA in attrs.fields_dict(cls)
+
+
+@functools.cache
+def _named(cls: Class) -> frozenset[str]:
+    return _RESERVED.union(map(wire_name, wire_fields(cls)))
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def unstructure(value: Any, version: str) -> Any:
+    """The plain JSON value for an attrs value in `version`.
+
+    None, empty optional tuples and members newer than the version are left out. Raises `Inexpressible` if
+    the version has no form for the value, `LocalProtocolError` for an unknown version.
+    """
+    cls: Class = value.__class__
+    plain = unstructurer(version)(value)
+    if _keeps_extra(cls):
+        clash = sorted(_named(cls) & value.extra.keys())
+        if clash:
+            raise LocalProtocolError(f"extra may not hold {', '.join(clash)}")
+        plain |= value.extra
+    return plain
+
+
+def encode_typed(value: Any, version: str) -> bytes:
+    """Encode an attrs value in the form of `version`, after checking that its fields hold what they say.
+
+    Raises `LocalProtocolError` for a field of the wrong type, also one that the version leaves out, and
+    what `unstructure` and `encode` raise.
+    """
+    cls: Class = value.__class__
+    newest = unstructure(value, ALL_VERSIONS[-1])
+    try:
+        msgspec.convert(newest, twin(cls))
+    except msgspec.ValidationError as error:
+        raise LocalProtocolError(f"not a valid {cls.__name__}: {error}") from None
+    return encode(newest if version == ALL_VERSIONS[-1] else unstructure(value, version))
+
+
+# --- results ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Page:
+    """One page of a list result, its items still raw.
+
+    `ttl` is the freshness in seconds and `scope` who may share it; None where the server said nothing, the
+    cautious value where it said nonsense, for a hint never costs a list. `digest` is what our own server
+    puts into `meta` to say which state of the list this is.
+    """
+
+    items: tuple[bytes, ...]
+    next_cursor: str | None
+    ttl: float | None
+    scope: Literal["public", "private"] | None
+    digest: Any
+    meta: Mapping[str, Any] | None
+
+
+def structure_page(raw: bytes, result_key: str) -> Page:
+    """Read a list result whose items are the member `result_key`.
+
+    Raises `InvalidMessage` if that is no array, or for a cursor that is no string. The nesting of each item
+    is left to `structure`, as the rest of the item is.
+    """
+    try:
+        page = _page_decoder(result_key)(raw)
+    except _UNREADABLE as error:
+        raise invalid(error) from None
+    items = tuple(map(bytes, page.items))
+    if _nests_outside(raw, items):
+        raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
+    return Page(
+        items,
+        page.next_cursor,
+        _ttl(bytes(page.ttl)),
+        _scope(bytes(page.scope)),
+        page.meta.get(SNAPSHOT_DIGEST) if page.meta else None,
+        page.meta,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _page_decoder(result_key: str) -> Callable[[bytes], Any]:
+    hint, no_hint = msgspec.Raw, msgspec.Raw()
+    shape = msgspec.defstruct(
+        "Page",
+        [
+            ("items", list[msgspec.Raw], msgspec.field(name=result_key)),
+            ("next_cursor", str | None, msgspec.field(name="nextCursor", default=None)),
+            ("ttl", hint, msgspec.field(name="ttlMs", default=no_hint)),
+            ("scope", hint, msgspec.field(name="cacheScope", default=no_hint)),
+            ("meta", dict[str, Any] | None, msgspec.field(name="_meta", default=None)),
+        ],
+        gc=False,
+    )
+    return msgspec.json.Decoder(shape).decode
+
+
+def _nests_outside(raw: bytes, items: tuple[bytes, ...]) -> bool:
+    """Whether the page itself is too deep: its size settles it mostly, else its brackets, else a scan."""
+    if len(raw) - sum(map(len, items)) - len(items) <= 2 * MAX_DEPTH:
+        return False
+    inside = b"".join(items)
+    brackets = raw.count(b"{") + raw.count(b"[") - inside.count(b"{") - inside.count(b"[")
+    return brackets > MAX_DEPTH and too_deep(raw, MAX_DEPTH)
+
+
+def _ttl(raw: bytes) -> float | None:
+    """Seconds from `ttlMs`: "If it is negative, clients SHOULD ignore the value and treat it as 0"."""
+    milliseconds = _hint(raw)
+    if type(milliseconds) is not int or milliseconds < 0:
+        return None if not raw else 0.0
+    return min(milliseconds, int(MAX_TTL * 1000)) / 1000
+
+
+def _scope(raw: bytes) -> Literal["public", "private"] | None:
+    if not raw:
+        return None
+    return "public" if _hint(raw) == "public" else "private"
+
+
+def _hint(raw: bytes) -> Any:
+    try:
+        return decode(raw) if raw else None
+    except InvalidMessage:  # a number out of range
+        return None
+
+
+class _Head(msgspec.Struct, rename="camel", gc=False):
+    result_type: str = "complete"
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+def result_head(raw: bytes) -> str:
+    """The `resultType` of a result; "complete" when absent. Raises `InvalidMessage` if it is no string."""
+    try:
+        return _decode_head(raw).result_type
+    except _UNREADABLE as error:
+        raise invalid(error) from None
