@@ -117,15 +117,14 @@ def test_names_are_in_code_point_order() -> None:
 # What is no change
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda catalogue: catalogue.put(Prompt("a")),
-        lambda catalogue: catalogue.replace([Entry(Prompt("b")), Entry(Prompt("a"))]),
-        lambda catalogue: catalogue.put(Prompt("a"), render),
-    ],
-    ids=["the same prompt", "the same prompts in another order", "another handler"],
-)
+UNSHOWN_EDITS: dict[str, Callable[[Catalogue], None]] = {
+    "the same prompt": lambda catalogue: catalogue.put(Prompt("a")),
+    "another order": lambda catalogue: catalogue.replace([Entry(Prompt("b")), Entry(Prompt("a"))]),
+    "another handler": lambda catalogue: catalogue.put(Prompt("a"), render),
+}
+
+
+@pytest.mark.parametrize("edit", UNSHOWN_EDITS.values(), ids=UNSHOWN_EDITS)
 def test_an_edit_that_the_list_does_not_show_is_no_change(edit: Callable[[Catalogue], None]) -> None:
     watched = Watched("a", "b")
     before = watched.catalogue.snapshot
@@ -427,6 +426,7 @@ def test_a_page_asks_only_for_prompts_up_to_the_one_that_proves_more() -> None:
 
 
 NAME = st.sampled_from([a + b for a in "aBé\U0001f389" for b in ("", "1", "2")])
+NO_EDITS: list[tuple[bool, str]] = []
 EDITS = st.lists(st.tuples(st.booleans(), NAME), max_size=5)
 
 
@@ -445,7 +445,7 @@ def test_whatever_changes_between_pages_nothing_that_stays_is_skipped_and_nothin
         page, more = catalogue.snapshot.page_after(after, size, lambda prompt: prompt.name not in hidden)
         assert len(page) == size or not more
         walked += names_of(page)
-        for put, name in next(waiting, []) if more else []:
+        for put, name in next(waiting, NO_EDITS) if more else NO_EDITS:
             if put:
                 catalogue.put(Prompt(name))
                 ever.add(name)
