@@ -12,9 +12,9 @@ Understood are `str`, `int`, `float`, `bool`, `Literal`, `Any`, attrs classes, `
 from __future__ import annotations
 
 import functools
-import operator
 import types
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import attrs
@@ -114,14 +114,20 @@ def _twin_type(hint: Any) -> Any:
     untagged = tuple(part for part in parts if attrs.has(part) and not _tag(part))
     if len(untagged) > 1:
         return _either(untagged)
-    return functools.reduce(operator.or_, map(_twin_type, parts))
+    return functools.reduce(_union, map(_twin_type, parts))
+
+
+def _union(one: Any, other: Any) -> Any:
+    return one | other
 
 
 def _either(classes: tuple[Class, ...]) -> Any:
     """One Struct for classes that no tag tells apart: the first whose required members are all there."""
     required = {cls: [field.name for field in wire_fields(cls) if _is_required(field)] for cls in classes}
+    shared = [name for name in required[classes[0]] if all(name in names for names in required.values())]
+    own = [name for names in required.values() for name in names if name not in shared]
     fields = {
-        field.name: _twin_field(cls, field, required=all(field.name in names for names in required.values()))
+        field.name: _twin_field(cls, field, required=field.name in shared)
         for cls in classes
         for field in wire_fields(cls)
     }
@@ -130,7 +136,7 @@ def _either(classes: tuple[Class, ...]) -> Any:
         for cls, names in required.items():
             if all(getattr(self, name) is not None for name in names):
                 return cls
-        raise ValueError("Expected `" + "` or `".join(cls.__name__ for cls in classes) + "`")
+        raise ValueError(f"Object needs `{'` or `'.join(own)}`")
 
     def build(self: Any) -> Any:
         cls = choose(self)
@@ -192,7 +198,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-_build = operator.methodcaller("build")
+_build = methodcaller("build")
 
 
 def _conversion(hint: Any) -> Convert | None:
@@ -230,12 +236,12 @@ def unstructurer(version: str) -> Convert:
 
     def of_tuple(hint: Any) -> Convert:
         each = converter.get_unstructure_hook(get_args(hint)[0])
-        return lambda value: [each(item) for item in _checked(value, (tuple, list))]
+        return lambda value: [each(item) for item in _checked(value, (tuple, list), "tuple")]
 
     def of_mapping(hint: Any) -> Convert:
         kind = get_args(hint)[1]
         each = _same if kind is Any else converter.get_unstructure_hook(kind)
-        return lambda value: {key: each(item) for key, item in _checked(value, Mapping).items()}
+        return lambda value: {key: each(item) for key, item in _checked(value, Mapping, "mapping").items()}
 
     converter.register_unstructure_hook_factory(attrs.has, of_class)
     converter.register_unstructure_hook_factory(_is_tuple, of_tuple)
@@ -243,9 +249,9 @@ def unstructurer(version: str) -> Convert:
     return converter.unstructure
 
 
-def _checked(value: Any, kind: Any) -> Any:
+def _checked(value: Any, kind: Any, name: str) -> Any:
     if not isinstance(value, kind):
-        raise LocalProtocolError(f"expected {kind}, got {type(value).__name__}")
+        raise LocalProtocolError(f"expected {name}, got {type(value).__name__}")
     return value
 
 
@@ -261,7 +267,7 @@ def _class_unstructurer(cls: Class, converter: cattrs.Converter, version: str) -
     def unstructure(value: Any) -> dict[str, Any]:
         if not expressible:
             raise Inexpressible(f"{version} has no content of type {tag!r}")
-        members = to_members(_checked(value, cls))
+        members = to_members(_checked(value, cls, cls.__name__))
         return members if tag is None else {"type": tag, **members}
 
     return unstructure

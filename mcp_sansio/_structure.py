@@ -32,7 +32,9 @@ SNAPSHOT_DIGEST = "mcp-sansio/snapshot"
 MAX_TTL = 365 * 24 * 3600.0
 """The longest freshness, in seconds, that a page is believed to have."""
 
-_UNREADABLE = (msgspec.DecodeError, RecursionError)
+_UNREADABLE = (ValueError, RecursionError)
+"""What msgspec raises, and the validators that a layer's class may have."""
+
 _RESERVED = frozenset({"resultType", "_meta"})
 
 
@@ -72,7 +74,8 @@ def structure_value(cls: type[T], value: Any) -> T:
 
 def split_extra(cls: Class, members: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a result that neither `cls` nor every result has a name for."""
-    return {name: value for name, value in members.items() if name not in _named(cls)}
+    named = _named(cls)
+    return {name: value for name, value in members.items() if name not in named}
 
 
 @functools.cache
@@ -98,16 +101,22 @@ def unstructure(value: Any, version: str) -> Any:
     """The plain JSON value for an attrs value in `version`.
 
     None, empty optional tuples and members newer than the version are left out. Raises `Inexpressible` if
-    the version has no form for the value, `LocalProtocolError` for an unknown version.
+    the version has no form for the value, `LocalProtocolError` for an unknown version and for what is no
+    attrs value, tuple or mapping where it should be.
     """
     cls: Class = value.__class__
+    if not attrs.has(cls):
+        raise LocalProtocolError(f"expected an attrs value, got {cls.__name__}")
     plain = unstructurer(version)(value)
     if _keeps_extra(cls):
-        clash = sorted(_named(cls) & value.extra.keys())
-        if clash:
-            raise LocalProtocolError(f"extra may not hold {', '.join(clash)}")
-        plain |= value.extra
+        plain.update(_checked_extra(cls, value.extra))
     return plain
+
+
+def _checked_extra(cls: Class, extra: Any) -> Mapping[str, Any]:
+    if not isinstance(extra, Mapping) or not _named(cls).isdisjoint(extra):
+        raise LocalProtocolError(f"extra is a mapping of members that {cls.__name__} has no field for")
+    return cast("Mapping[str, Any]", extra)
 
 
 def encode_typed(value: Any, version: str) -> bytes:
@@ -122,7 +131,8 @@ def encode_typed(value: Any, version: str) -> bytes:
         msgspec.convert(newest, twin(cls))
     except msgspec.ValidationError as error:
         raise LocalProtocolError(f"not a valid {cls.__name__}: {error}") from None
-    return encode(newest if version == ALL_VERSIONS[-1] else unstructure(value, version))
+    encoded = encode(newest)
+    return encoded if version == ALL_VERSIONS[-1] else encode(unstructure(value, version))
 
 
 # --- results ------------------------------------------------------------------------------------------
