@@ -236,12 +236,12 @@ def unstructurer(version: str) -> Convert:
 
     def of_tuple(hint: Any) -> Convert:
         each = converter.get_unstructure_hook(get_args(hint)[0])
-        return lambda value: [each(item) for item in _checked(value, (tuple, list), "tuple")]
+        return lambda value: [each(item) for item in checked(value, (tuple, list), "tuple")]
 
     def of_mapping(hint: Any) -> Convert:
         kind = get_args(hint)[1]
         each = _same if kind is Any else converter.get_unstructure_hook(kind)
-        return lambda value: {key: each(item) for key, item in _checked(value, Mapping, "mapping").items()}
+        return lambda value: {key: each(item) for key, item in checked(value, Mapping, "mapping").items()}
 
     converter.register_unstructure_hook_factory(attrs.has, of_class)
     converter.register_unstructure_hook_factory(_is_tuple, of_tuple)
@@ -249,7 +249,8 @@ def unstructurer(version: str) -> Convert:
     return converter.unstructure
 
 
-def _checked(value: Any, kind: Any, name: str) -> Any:
+def checked(value: Any, kind: Any, name: str) -> Any:
+    """`value` if it is an instance of `kind`, which an error calls `name`; else `LocalProtocolError`."""
     if not isinstance(value, kind):
         raise LocalProtocolError(f"expected {name}, got {type(value).__name__}")
     return value
@@ -267,7 +268,7 @@ def _class_unstructurer(cls: Class, converter: cattrs.Converter, version: str) -
     def unstructure(value: Any) -> dict[str, Any]:
         if not expressible:
             raise Inexpressible(f"{version} has no content of type {tag!r}")
-        members = to_members(_checked(value, cls, cls.__name__))
+        members = to_members(checked(value, cls, cls.__name__))
         return members if tag is None else {"type": tag, **members}
 
     return unstructure

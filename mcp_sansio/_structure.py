@@ -21,7 +21,7 @@ import msgspec
 
 from ._errors import InvalidMessage, LocalProtocolError
 from ._json import MAX_DEPTH, decode, encode, invalid, too_deep
-from ._shapes import EXTRA, Class, twin, unstructurer, wire_fields, wire_name
+from ._shapes import EXTRA, Class, checked, twin, unstructurer, wire_fields, wire_name
 from ._versions import ALL_VERSIONS
 
 T = TypeVar("T")
@@ -113,10 +113,12 @@ def unstructure(value: Any, version: str) -> Any:
     return plain
 
 
-def _checked_extra(cls: Class, extra: Any) -> Mapping[str, Any]:
-    if not isinstance(extra, Mapping) or not _named(cls).isdisjoint(extra):
-        raise LocalProtocolError(f"extra is a mapping of members that {cls.__name__} has no field for")
-    return cast("Mapping[str, Any]", extra)
+def _checked_extra(cls: Class, extra: Any) -> dict[str, Any]:
+    members: dict[str, Any] = dict(checked(extra, Mapping, "mapping"))
+    clash = [name for name in members if name in _named(cls)]
+    if clash:
+        raise LocalProtocolError(f"extra may not hold {', '.join(clash)}")
+    return members
 
 
 def encode_typed(value: Any, version: str) -> bytes:
