@@ -54,9 +54,7 @@ class Peer:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         """One page. A cursor is the revision of the list and an offset into it."""
-        revision, offset = self.registry.revision, 0
-        if params is not None and params.cursor is not None:
-            revision, offset = map(int, params.cursor.split(":"))
+        revision, offset = self.position(params.cursor if params is not None else None)
         if self.options.strict_cursors and revision != self.registry.revision:
             raise MCPError(types.INVALID_PARAMS, "The cursor has expired")
         shown = self.registry.list()
@@ -69,6 +67,16 @@ class Peer:
             next_cursor=f"{revision}:{end}" if end < len(shown) else None,
             ttl_ms=self.options.ttl,
         )
+
+    def position(self, cursor: str | None) -> tuple[int, int]:
+        """Where a cursor stands; without one, at the start of the list as it is."""
+        if cursor is None:
+            return self.registry.revision, 0
+        try:
+            revision, offset = map(int, cursor.split(":"))
+        except ValueError as error:
+            raise MCPError(types.INVALID_PARAMS, "No such cursor") from error
+        return revision, offset
 
     async def change(self, context: Context, op: str, name: str, value: str = "", times: str = "1") -> None:
         """Change the registry and say so each time: on the connection, or on the listen streams."""
