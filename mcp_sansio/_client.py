@@ -1,0 +1,482 @@
+"""The client endpoint: messages in, messages out, events for the application.
+
+A `Client` owns everything that is not about bytes and not about prompts: the era (`_negotiation`), the
+one call table (`_calls`), the notification channel (`_subscription`) and the outbox. What it is used
+for is up to its layers, which have the same verbs as the application. Negotiation is a barrier in the
+outbox: until it is through, only its own messages leave; then `notifications/initialized`, then the
+listen request, then everything that has been asked for meanwhile, in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from . import _json as json
+from ._calls import Call, Calls, Limits, Owner, Reply, encode_members, encode_meta
+from ._client_config import ClientConfig
+from ._contract import Abandon, Carrier, Outgoing, Send
+from ._errors import (
+    METHOD_NOT_FOUND,
+    Cancelled,
+    Closed,
+    InvalidMessage,
+    InvalidReply,
+    LocalProtocolError,
+    Lost,
+    RpcError,
+    TooManyRounds,
+)
+from ._events import (
+    CallId,
+    Diagnostic,
+    Disconnected,
+    IncomingRequest,
+    InputNeeded,
+    NotificationReceived,
+    Op,
+    PingAnswered,
+    RequestCancelled,
+    RequestReceived,
+    WireFailed,
+)
+from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
+from ._layers import ClientLayer
+from ._machine import MachineBase
+from ._negotiation import Negotiator
+from ._structure import encode_typed, result_head, structure
+from ._subscription import Subscriptions
+from ._tables import CallInput, CallState
+from ._types import Implementation, InputRequired
+from ._versions import Era, supports
+
+
+class Client(MachineBase):
+    """A client of one server, over one carrier after the other."""
+
+    want_read = True
+
+    def __init__(self, config: ClientConfig, *layers: ClientLayer) -> None:
+        super().__init__()
+        self.config = config
+        self.done = False
+        self._layers = layers
+        self._carrier: Carrier | None = None
+        self._urgent: deque[Call | Outgoing] = deque()
+        self._outbox: deque[Call | Outgoing] = deque()
+        self._calls = Calls(self, self._abandon)
+        self._incoming: dict[json.RequestId, IncomingRequest] = {}
+        self._negotiator = Negotiator(self)
+        self._channels = Subscriptions(self, layers)
+        for layer in layers:
+            layer.bind(self)
+
+    # --- what is known of the server ---
+
+    @property
+    def era(self) -> Era | None:
+        """The server's era; None until it is known."""
+        return self._negotiator.era
+
+    @property
+    def version(self) -> str | None:
+        """The negotiated revision; None until it is known."""
+        return self._negotiator.version
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server declared, in `initialize` or `server/discover`."""
+        return self._negotiator.capabilities
+
+    @property
+    def server_info(self) -> Implementation | None:
+        """What the server says that it is; for display only."""
+        return self._negotiator.server_info
+
+    def channel(self, topic: str) -> bool | None:
+        """Whether changes of `topic` are announced; None while that is being found out."""
+        return self._channels.state(topic)
+
+    # --- verbs ---
+
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        now: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        progress: bool = False,
+        layer: Owner | None = None,
+        op: Op | None = None,
+    ) -> CallId:
+        """Make a request, of any method.
+
+        `meta` travels in `_meta`; `progress` asks for progress notifications. Without a `layer` the
+        outcome is a `CallSucceeded` or `CallFailed`. A request made before the era is known waits for
+        it, its clocks running. Raises `LocalProtocolError` if it cannot be encoded or the client is
+        closed.
+        """
+        return self.open_call(
+            method, params, now, meta=meta, limits=limits, progress=progress, owner=layer, op=op
+        ).id
+
+    def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
+        """Send a notification, of any method."""
+        self._check_open()
+        data = json.notification_bytes(method, _object(encode_members(params)), None)
+        self.tick(now)
+        self._post(Send(data, method))
+
+    def provide_input(self, call: CallId, answers: Mapping[str, Any], now: float) -> None:
+        """Answer an `InputNeeded`; the request goes out again with the answers.
+
+        "For each key in the response's inputRequests field, the same key must appear here": raises
+        `LocalProtocolError` if a key is missing or unknown, or nothing was asked.
+        """
+        found = self._calls.find(call)
+        if found is None or found.state is not CallState.ASKED:
+            raise LocalProtocolError(f"{call} waits for no input")
+        if set(answers) != set(found.asked or {}):
+            raise LocalProtocolError(f"answers wanted for {sorted(found.asked or {})}, got {sorted(answers)}")
+        encoded = b'"inputResponses":' + json.encode(dict(answers))
+        self._resume(found, encoded, self.tick(now))
+
+    def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError, now: float) -> None:
+        """Answer a request that a legacy server made."""
+        if self._incoming.get(request.id) is not request:
+            raise LocalProtocolError(f"request {request.id!r} is not open")
+        data = _response(request.id, answer)
+        self.tick(now)
+        del self._incoming[request.id]
+        self._post(Send(data, id=request.id))
+
+    def cancel(self, call: CallId, now: float) -> None:
+        """Give up on a call; nothing happens if it has ended already."""
+        found = self._calls.find(call)
+        if found is not None:
+            self._calls.end(found, CallInput.CANCEL, Cancelled(), self.tick(now))
+
+    def close(self, now: float, reason: str = "closed") -> None:
+        """End everything; what was not answered ends as `Closed`."""
+        if not self.done:
+            self._negotiator.close()
+            self._finish(reason, self.tick(now))
+
+    # --- endpoint ---
+
+    def attach(self, carrier: Carrier, now: float) -> None:
+        """Connect; `LocalProtocolError` if closed or connected already."""
+        self._check_open()
+        if self._carrier is not None:
+            raise LocalProtocolError("a carrier is attached already")
+        self._carrier = carrier
+        self._negotiator.start(self.tick(now))
+
+    def carried_by(self, carrier: Carrier) -> bool:
+        """Whether `carrier` is the one that is attached."""
+        return self._carrier is carrier
+
+    def receive(self, message: json.Message | json.Batch | json.Malformed, now: float) -> None:
+        """Take one message in."""
+        now = self.tick(now)
+        if self.done:
+            return
+        match message:
+            case json.Response():
+                self._answered(message, now)
+            case json.ErrorResponse():
+                self._refused(message, now)
+            case json.Notification():
+                self._notified(message, now)
+            case json.Request():
+                self._requested(message, now)
+            case json.Batch():
+                self._batch(message, now)
+            case json.Malformed():
+                self._malformed(message, now)
+
+    def receive_eof(self, reason: str, now: float) -> None:
+        """The server will say nothing more, so nothing more can be asked of it."""
+        self.detach(reason, now)
+
+    def detach(self, reason: str, now: float) -> None:
+        """The carrier is gone: what had left ends as `Lost`, what had not waits for the next one."""
+        if self._carrier is None:
+            return
+        now = self.tick(now)
+        self._wake()
+        self._carrier = None
+        self._urgent.clear()
+        self._outbox = deque(entry for entry in self._outbox if isinstance(entry, Call))
+        self._incoming.clear()
+        self._negotiator.detach()
+        self.emit(Disconnected(reason))
+        for layer in self._layers:
+            layer.closed(reason, now)
+        self._channels.detach(now)
+        self._calls.end_all(CallInput.LOSE, Lost(reason), now)
+
+    def fail(self, reason: str, now: float) -> None:
+        """The carrier broke."""
+        if self._carrier is not None:
+            self.emit(WireFailed(self._carrier.wire, reason))
+            self.detach(reason, now)
+
+    def next_outgoing(self) -> Outgoing | None:
+        """The next message for the wire."""
+        while (entry := self._next_entry()) is not None:
+            if not isinstance(entry, Call):
+                return entry
+            if entry.state is CallState.QUEUED:
+                self._calls.pulled(entry)
+                return self._encode(entry)
+        return None
+
+    # --- for the negotiator, the channels and layers ---
+
+    def open_call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        now: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        progress: bool = False,
+        owner: Owner | None = None,
+        op: Op | None = None,
+        urgent: bool = False,
+    ) -> Call:
+        """`request`, for those who need the call itself; `urgent` passes the barrier."""
+        self._check_open()
+        members, extra = encode_members(params), encode_meta(meta)
+        if limits is None:
+            limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
+        call = self._calls.open(
+            method,
+            members,
+            extra,
+            limits,
+            self.tick(now),
+            owner=owner,
+            op=op,
+            progress=progress,
+            urgent=urgent,
+        )
+        self._post(call, urgent=urgent)
+        return call
+
+    def post_urgent(self, message: Send) -> None:
+        """Send a message ahead of everything that waits."""
+        self._post(message, urgent=True)
+
+    def negotiated(self, now: float) -> None:
+        """The era is known: open the channel first, then let everybody go on."""
+        self._channels.opened(now)
+        for layer in self._layers:
+            layer.opened(now)
+        self._wake()
+
+    def give_up(self, reason: str, now: float) -> None:
+        """Negotiation failed for good; the wire is to be closed."""
+        self._finish(reason, now)
+
+    def forget(self, call: Call, now: float) -> None:
+        """End a call of which the server has said that it is over, without a message about it."""
+        self._calls.end(call, CallInput.ANSWER, Closed("ended by the server"), now)
+
+    # --- inside ---
+
+    def _check_open(self) -> None:
+        if self.done:
+            raise LocalProtocolError("the client is closed")
+
+    def _finish(self, reason: str, now: float) -> None:
+        """Layers first: what they wait for is theirs to end, with what they know."""
+        for layer in self._layers:
+            layer.finished(reason, now)
+        self._channels.detach(now)
+        self._calls.end_all(CallInput.CLOSE, Closed(reason), now)
+        self.done = True
+        self._urgent.clear()
+        self._outbox.clear()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._carrier is not None:
+            self.wake(self._carrier.wire)
+
+    def _post(self, entry: Call | Outgoing, *, urgent: bool = False) -> None:
+        (self._urgent if urgent else self._outbox).append(entry)
+        self._wake()
+
+    def _next_entry(self) -> Call | Outgoing | None:
+        if self._urgent:
+            return self._urgent.popleft()
+        if self._outbox and self._negotiator.ready:
+            return self._outbox.popleft()
+        return None
+
+    def _encode(self, call: Call) -> Send:
+        parts = [self._negotiator.meta] if self._negotiator.meta else []
+        if call.wants_progress:
+            parts.append(b'"progressToken":%d' % call.wire_id)
+        if call.meta:
+            parts.append(call.meta)
+        meta = b",".join(parts) if parts else None
+        return Send(
+            json.request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id
+        )
+
+    def _abandon(self, call: Call) -> None:
+        """ "stdio: the client MUST send a notifications/cancelled. Streamable HTTP: closing the SSE
+        response stream is the cancellation signal." Negotiation is never cancelled."""
+        if call.urgent and call.method != "subscriptions/listen":
+            return
+        if self._carrier is not None and self.era is Era.MODERN and not self._carrier.shared:
+            self._post(Abandon(call.wire_id))
+            return
+        params = b'{"requestId":%d}' % call.wire_id
+        data = json.notification_bytes("notifications/cancelled", params, None)
+        self._post(Send(data, "notifications/cancelled"))
+
+    # replies
+
+    def _answered(self, message: json.Response, now: float) -> None:
+        call = self._calls.answered(message.id)
+        if call is None:
+            self._late(message.id)
+            return
+        try:
+            kind = result_head(message.result) if self.era is not Era.LEGACY else "complete"
+            if kind == "input_required":
+                self._input_required(call, structure(InputRequired, message.result), now)
+            elif kind == "complete" or kind in self.config.result_types:
+                self._calls.end(call, CallInput.ANSWER, Reply(message.result), now)
+            else:
+                raise InvalidMessage(f"unknown resultType {kind!r}", "$.resultType")
+        except InvalidMessage as error:
+            self._calls.end(call, CallInput.ANSWER, InvalidReply(str(error)), now)
+
+    def _refused(self, message: json.ErrorResponse, now: float) -> None:
+        call = self._calls.answered(message.id)
+        if call is not None:
+            self._calls.end(call, CallInput.ANSWER, message.error, now)
+        elif message.id is None:
+            error = message.error
+            self.emit(Diagnostic("error-without-id", f"the server reports {error.code}: {error.message}"))
+        else:
+            self._late(message.id)
+
+    def _late(self, wire_id: json.RequestId) -> None:
+        self.emit(Diagnostic("unknown-reply", f"a reply to {wire_id!r}, which nobody waits for"))
+
+    def _input_required(self, call: Call, wanted: InputRequired, now: float) -> None:
+        if call.method not in INPUT_METHODS + self.config.input_methods:
+            raise InvalidMessage(f"input_required is not allowed for {call.method}", "$.resultType")
+        if not wanted.requests and wanted.state is None:
+            raise InvalidMessage("input_required with neither inputRequests nor requestState")
+        strange = unknown_requests(wanted.requests)
+        missing = missing_capabilities(wanted.requests, self.config.capabilities)
+        if strange or missing:
+            raise InvalidMessage(f"input asked for that was not offered: {strange or sorted(missing)}")
+        if call.rounds >= self.config.max_rounds:
+            self._calls.end(call, CallInput.ANSWER, TooManyRounds(self.config.max_rounds), now)
+            return
+        self._calls.ask(call, wanted.requests, wanted.state)
+        if wanted.requests:
+            self.emit(InputNeeded(call.id, wanted.requests, call.rounds, call.op))
+        else:
+            self._resume(call, b"", now)
+
+    def _resume(self, call: Call, answers: bytes, now: float) -> None:
+        """ "If the result does not contain a requestState field, the client MUST NOT include one." """
+        parts = [answers] if answers else []
+        if call.request_state is not None:
+            parts.append(b'"requestState":' + json.encode(call.request_state))
+        self._calls.resume(call, b",".join(parts), now)
+        self._post(call)
+
+    # notifications
+
+    def _notified(self, message: json.Notification, now: float) -> None:
+        try:
+            params = {} if message.params is None else json.decode(message.params)
+        except InvalidMessage as error:
+            self.emit(Diagnostic("bad-notification", f"{message.method}: {error}"))
+            return
+        if message.method == "notifications/progress":
+            problem = self._calls.progressed(params, now)
+            if problem is not None:
+                self.emit(Diagnostic("bad-progress", problem))
+        elif message.method == "notifications/cancelled":
+            self._cancelled(params, now)
+        elif not self._channels.notified(message.method, params, now):
+            self.emit(NotificationReceived(message.method, params))
+
+    def _cancelled(self, params: Mapping[str, Any], now: float) -> None:
+        wire_id = params.get("requestId")
+        if self.era is Era.MODERN:
+            self._channels.cancelled(wire_id, now)
+            return
+        request = self._incoming.pop(wire_id, None) if isinstance(wire_id, int | str) else None
+        if request is not None:
+            reason = params.get("reason")
+            self.emit(RequestCancelled(request, reason if isinstance(reason, str) else None))
+
+    # requests of a legacy server
+
+    def _requested(self, message: json.Request, now: float) -> None:
+        if self.era is Era.MODERN:
+            self.emit(Diagnostic("server-request", f"a modern server sent the request {message.method}"))
+        elif message.method == "ping":
+            self._post(Send(json.result_bytes(message.id, b"{}"), id=message.id), urgent=True)
+            self.emit(PingAnswered())
+        elif message.method not in self.config.answers:
+            error = RpcError(METHOD_NOT_FOUND, f"{message.method} is not offered by this client")
+            self._post(Send(json.error_bytes(message.id, error, omit_null_id=False), id=message.id))
+        else:
+            self._deliver(message)
+
+    def _deliver(self, message: json.Request) -> None:
+        try:
+            params = {} if message.params is None else json.decode(message.params)
+        except InvalidMessage as error:
+            self._malformed(json.Malformed(-32602, str(error), message.id), self._clock)
+            return
+        request = IncomingRequest(
+            message.id, message.method, Era.LEGACY, self.version, params.pop("_meta", None) or {}
+        )
+        self._incoming[message.id] = request
+        self.emit(RequestReceived(request, params))
+
+    def _batch(self, message: json.Batch, now: float) -> None:
+        """Batches came and went with 2025-03-26."""
+        if self.version is not None and supports(self.version, "batching"):
+            for part in message.messages:
+                self.receive(part, now)
+        else:
+            self.emit(Diagnostic("batch", "a batch, which this revision does not have"))
+
+    def _malformed(self, message: json.Malformed, now: float) -> None:
+        call = self._calls.answered(message.id) if message.reply else None
+        if call is not None:
+            self._calls.end(call, CallInput.ANSWER, InvalidReply(message.reason), now)
+            return
+        self.emit(Diagnostic("bad-message", message.reason, message.data))
+        if message.id is not None and not message.reply and self.era is Era.LEGACY:
+            error = RpcError(message.code, message.reason)
+            self._post(Send(json.error_bytes(message.id, error, omit_null_id=False), id=message.id))
+
+
+def _object(members: bytes) -> bytes | None:
+    return b"{" + members + b"}" if members else None
+
+
+def _response(wire_id: json.RequestId, answer: Mapping[str, Any] | RpcError) -> bytes:
+    if isinstance(answer, RpcError):
+        return json.error_bytes(wire_id, answer, omit_null_id=False)
+    return json.result_bytes(wire_id, json.encode(dict(answer)))

@@ -1,0 +1,55 @@
+"""How a client behaves: every time, limit and choice that the endpoint takes from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from ._events import Verdict
+from ._types import Implementation
+from ._versions import ALL_VERSIONS, Era, era_of
+
+
+def no_jitter() -> float:
+    """Backoff without jitter; an adapter passes `random.random`."""
+    return 1.0
+
+
+@attrs.frozen(kw_only=True)
+class ClientConfig:
+    """How a client behaves. Times are seconds; None for a timeout is for ever.
+
+    `versions`: the revisions that may be spoken. `verdict`: what an earlier run found out about this
+    server. `answers`: the legacy server-to-client methods that the application answers; any other gets
+    -32601. `result_types` and `input_methods`: what extensions add. `unnegotiated`: what a list_changed
+    does that the server had not declared; official servers do send it so. `jitter` returns numbers
+    from 0 to 1 for the backoff.
+    """
+
+    info: Implementation
+    capabilities: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    versions: tuple[str, ...] = ALL_VERSIONS
+    verdict: Verdict | None = None
+    quiet_timeout: float | None = 60.0
+    total_timeout: float | None = 300.0
+    probe_timeout: float = 5.0
+    ack_timeout: float = 10.0
+    backoff: float = 0.25
+    backoff_max: float = 30.0
+    jitter: Callable[[], float] = no_jitter
+    max_rounds: int = 10
+    answers: tuple[str, ...] = ()
+    result_types: tuple[str, ...] = ()
+    input_methods: tuple[str, ...] = ()
+    unnegotiated: Literal["ignore", "invalidate"] = "ignore"
+
+    def of_era(self, era: Era) -> tuple[str, ...]:
+        """The configured revisions of one era, newest first."""
+        return tuple(v for v in reversed(ALL_VERSIONS) if v in self.versions and era_of(v) is era)
+
+    def delay(self, attempt: int) -> float:
+        """How long to back off before retry number `attempt`, counted from 0."""
+        ceiling: float = min(self.backoff * 2.0 ** min(attempt, 32), self.backoff_max)
+        return ceiling * (0.5 + self.jitter() / 2)

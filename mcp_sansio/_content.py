@@ -1,0 +1,63 @@
+"""What a prompt's function may return, made into a result.
+
+Text is a user message; so is a content block; a message is itself; a sequence is several of those. There
+is no guessing beyond that: a mapping, None or a number is a mistake in the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+
+from ._errors import LocalProtocolError
+from ._types import (
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    GetPromptResult,
+    ImageContent,
+    InputRequest,
+    PromptMessage,
+    ResourceLink,
+    TextContent,
+)
+
+_BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
+
+
+@attrs.frozen
+class AskInput:
+    """Returned by a prompt's function that needs input first (patterns/mrtr).
+
+    `requests` are what the client is asked, by keys of the function's own choice; without any the client
+    simply tries again. `state` is a JSON value that comes back with the answers; it is sealed against
+    changes but readable, so nothing secret belongs into it.
+    """
+
+    requests: Mapping[str, InputRequest] = attrs.field(factory=dict[str, InputRequest])
+    state: Any = None
+
+
+Part: TypeAlias = str | PromptMessage | ContentBlock
+Rendered: TypeAlias = Part | Sequence[Part] | GetPromptResult | AskInput
+
+
+def as_result(rendered: object) -> GetPromptResult:
+    """The result that a function's return value stands for; `LocalProtocolError` if it stands for none."""
+    if isinstance(rendered, GetPromptResult):
+        return rendered
+    if isinstance(rendered, Sequence) and not isinstance(rendered, str | bytes):
+        return GetPromptResult(tuple(_message(part) for part in rendered))
+    return GetPromptResult((_message(rendered),))
+
+
+def _message(part: object) -> PromptMessage:
+    if isinstance(part, PromptMessage):
+        return part
+    if isinstance(part, str):
+        return PromptMessage("user", TextContent(part))
+    if isinstance(part, _BLOCKS):
+        return PromptMessage("user", part)
+    raise LocalProtocolError(f"a prompt returned {type(part).__name__}, which is no message")

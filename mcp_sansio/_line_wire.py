@@ -1,0 +1,102 @@
+"""Newline-delimited JSON-RPC over any reliable byte stream: stdio, a socket, a pipe.
+
+Lines in, messages to the endpoint at once; messages pulled from the endpoint, lines out. The wire knows
+nothing of what it carries. After the last byte has come in, what is still owed goes out; then the wire
+is closed. "Messages are delimited by newlines, and MUST NOT contain embedded newlines."
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._contract import Carrier, Endpoint, Send
+from ._json import INVALID_REQUEST, Malformed, parse
+from ._lines import LineBuffer, Overlong
+from ._tables import CHANNEL, Channel, ChannelInput
+
+MAX_LINE = 32 * 1024 * 1024
+
+
+class LineWire:
+    """A byte stream that carries one endpoint; attaches itself to it.
+
+    `max_line` limits a line in bytes: a longer one is drained, reported and answered, and the channel
+    lives. `max_depth` limits how deep a message may nest. `token` is the adapter's own.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, now: float, *, max_line: int = MAX_LINE, max_depth: int = 128
+    ) -> None:
+        self.token: Any = None
+        self._endpoint = endpoint
+        self._lines = LineBuffer(max_line)
+        self._max_depth = max_depth
+        self._state = CHANNEL.start
+        self._carrier = Carrier(self)
+        endpoint.attach(self._carrier, now)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing will be read or written any more."""
+        return self._state is Channel.CLOSED
+
+    @property
+    def want_read(self) -> bool:
+        """Whether input is welcome; false while too much output waits, and after the end."""
+        return self._state is Channel.OPEN and self._endpoint.want_read
+
+    def receive_data(self, data: bytes, now: float) -> None:
+        """Take bytes in; what they make of messages is processed before this returns."""
+        if self._state is Channel.OPEN:
+            for line in self._lines.feed(data):
+                self._deliver(line, now)
+
+    def receive_eof(self, now: float, reason: str = "end of input") -> None:
+        """The peer has finished. A complete last line counts without its newline, for no part of a
+        message is a message."""
+        if self._state is not Channel.OPEN or not self._carries:
+            return
+        rest = self._lines.finish()
+        if rest is not None:
+            self._deliver(rest, now)
+        self._move(ChannelInput.EOF)
+        self._endpoint.receive_eof(reason, now)
+
+    def data_to_send(self) -> list[bytes]:
+        """Every message that may leave now, as buffers to be written in this order."""
+        chunks: list[bytes] = []
+        while self._carries and (out := self._endpoint.next_outgoing()) is not None:
+            if isinstance(out, Send):
+                chunks += (out.data, b"\n")
+        if not self.closed and (self._endpoint.done or not self._carries):
+            self._move(ChannelInput.CLOSE)
+            self._move(ChannelInput.DRAINED)
+        return chunks
+
+    @property
+    def _carries(self) -> bool:
+        return not self.closed and self._endpoint.carried_by(self._carrier)
+
+    def close(self, now: float) -> None:
+        """No more input; `closed` turns true when the output has been drained."""
+        self._move(ChannelInput.CLOSE)
+        if self._carries:
+            self._endpoint.receive_eof("closed", now)
+
+    def abort(self, now: float, reason: str = "aborted") -> None:
+        """End at once, what is queued included."""
+        if self._carries:
+            self._endpoint.fail(reason, now)
+        self._move(ChannelInput.ABORT)
+
+    def _move(self, event: ChannelInput) -> None:
+        self._state = CHANNEL.next(self._state, event)
+
+    def _deliver(self, line: bytes | Overlong, now: float) -> None:
+        if not self._carries:
+            return
+        if isinstance(line, Overlong):
+            reason = f"a line of {line.size} bytes is over the limit"
+            self._endpoint.receive(Malformed(INVALID_REQUEST, reason, data=line.head), now)
+        else:
+            self._endpoint.receive(parse(line, max_depth=self._max_depth), now)

@@ -1,0 +1,440 @@
+"""The cached list of a client: when it is stale, when it is fetched again, and who waits for that.
+
+Every invalidation raises the *epoch*; a walk remembers the epoch in which its first page was asked
+for, and its snapshot is fresh only while that epoch lasts. At most one walk runs and one more is
+wanted, however many ask (`Walk` in `_tables`). Invalidations that the server announces are thinned
+out by a `Coalescer`; a caller who asks is never made to wait for that. Walks start only when the
+notification channel has been opened or is known not to come ("listen first, then list"), so that no
+change falls between the two. The machinery knows what it lists through a `ListSpec` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ._calls import Call, Outcome, Reply
+from ._coalescer import Coalescer
+from ._errors import (
+    INTERNAL_ERROR,
+    Closed,
+    Failure,
+    InvalidMessage,
+    InvalidReply,
+    Lost,
+    NotSupported,
+    RpcError,
+    TimedOut,
+)
+from ._events import CallId, Invalidated, Listed, Op, OpFailed, Updated, WalkFailed
+from ._snapshot import Collector, ListSpec, Memory, Snapshot
+from ._tables import WALK, Walk, WalkInput
+from ._versions import Era
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+
+@attrs.frozen(kw_only=True)
+class ListingConfig:
+    """How a cached list behaves. Times are seconds.
+
+    `eager`: an announced change is fetched at once, else when somebody asks. `quiet` and `max_wait`
+    thin out announcements. `heuristic`: how long a list without `ttlMs` is fresh in the legacy era
+    when no change would be announced. `wait`: how long a caller waits for a list in all. The other
+    limits end a walk that does not come to its end.
+    """
+
+    eager: bool = True
+    quiet: float = 0.1
+    max_wait: float = 1.0
+    heuristic: float = 60.0
+    wait: float | None = 300.0
+    max_pages: int = 1000
+    max_items: int = 100_000
+    max_bytes: int = 256 * 1024 * 1024
+    no_progress: int = 3
+
+
+Answer = Callable[[Snapshot | Failure | WalkFailed, float], None]
+
+
+@attrs.define(eq=False)
+class _Waiter:
+    """Somebody who waits for a walk; `moved` counts the connections that he has survived."""
+
+    answer: Answer
+    moved: int = 0
+
+
+@attrs.define(eq=False)
+class _Running:
+    """The walk that is under way."""
+
+    epoch: int
+    live: bool
+    eager: bool
+    asked: CallId
+    call: CallId
+    collector: Collector
+    cursor: str | None = None
+    restarted: bool = False
+
+
+class Listing:
+    """One cached list of one client."""
+
+    def __init__(self, spec: ListSpec, config: ListingConfig | None = None) -> None:
+        self.spec = spec
+        self.config = config or ListingConfig()
+        self.snapshot: Snapshot | None = None
+        self.epoch = 0
+        self.moves = 0
+        self._state = WALK.start
+        self._running: _Running | None = None
+        self._memory = Memory(spec)
+        self._joined: dict[Op, _Waiter] = {}
+        self._queued: dict[Op, _Waiter] = {}
+        self._eager = False
+        self._burst = Coalescer(self.config.quiet, self.config.max_wait)
+        self._judged = -math.inf
+        self._failures = 0
+        self._live = False
+
+    def bind(self, client: Client) -> None:
+        """Called once, by the layer that this list belongs to."""
+        self._client = client
+
+    # --- commands ---
+
+    def fresh(self, now: float) -> bool:
+        """Whether the snapshot may be used without asking: "fresh while now < t_received + ttlMs"."""
+        snapshot = self.snapshot
+        return snapshot is not None and snapshot.epoch == self.epoch and now < snapshot.expires
+
+    def list(self, op: Op, now: float, *, stale_ok: bool = False) -> None:
+        """Answer `op` from the cache if that is fresh (or stale is good enough), else by a walk."""
+        fresh = self.fresh(now)
+        if self.snapshot is not None and (fresh or stale_ok):
+            self._client.emit(Listed(op, self.snapshot, fresh))
+        else:
+            self._join(op, self._answer(op), now)
+
+    def refresh(self, op: Op, now: float) -> None:
+        """Answer `op` by a walk that starts from now on."""
+        self.invalidate("refresh", now)
+        self._join(op, self._answer(op), now)
+
+    def leave(self, op: Op, now: float) -> bool:
+        """`op` waits no longer, if it did; what nobody else wants is given up."""
+        waiting = op in self._joined or op in self._queued
+        self._joined.pop(op, None)
+        self._queued.pop(op, None)
+        self._client.cancel_timer(self._waited, op)
+        if waiting:
+            self._unwant(now)
+        return waiting
+
+    def judge(self, op: Op, since: CallId, answer: Answer, now: float) -> None:
+        """Answer with a list that was asked for after the call `since`, walking at most once per
+        `max_wait`; inside that time the last list has to do."""
+        snapshot, running = self.snapshot, self._running
+        if snapshot is not None and snapshot.asked.number > since.number:
+            answer(snapshot, now)
+        elif running is not None and running.asked.number > since.number:
+            self._joined[op] = _Waiter(answer)
+        elif snapshot is not None and now < self._judged + self.config.max_wait:
+            answer(snapshot, now)
+        else:
+            self._judged = now
+            self.invalidate("stale name", now, evidence=True)
+            self._join(op, answer, now)
+
+    def invalidate(self, reason: str, now: float, *, evidence: bool = False) -> None:
+        """The list is stale. `evidence` is a doubt of our own, which proves no change."""
+        held = self.snapshot is not None and self.snapshot.epoch == self.epoch
+        self.epoch += 1
+        self.moves += not evidence
+        if held:
+            self._client.emit(Invalidated(self.spec.key, self.epoch, reason))
+
+    def forget(self, now: float) -> None:
+        """The authorization context has changed: nothing that was read in the old one may be used."""
+        self.snapshot = None
+        self._memory = Memory(self.spec)
+        self.invalidate("the authorization context changed", now)
+        self._restart(now)
+
+    # --- what the layer hears ---
+
+    def opened(self, now: float) -> None:
+        """Requests can be made."""
+        gate = self.gate()
+        if gate is not None:
+            self._eager = False
+            self._fail_all(gate, now)
+            self._unwant(now)
+            return
+        self._try_start(now)
+
+    def channel(self, live: bool, now: float) -> None:
+        """The channel came or went: "in doubt, invalidate"; or it is known not to come."""
+        moved, self._live = live != self._live, live
+        if moved and (self.snapshot is not None or self._running is not None):
+            self.invalidate("notification channel opened" if live else "notification channel lost", now)
+            if self.config.eager:
+                self._want_eagerly(now)
+        self._try_start(now)
+
+    def announced(self, now: float) -> None:
+        """The server says that the list changed."""
+        self.invalidate("list_changed", now)
+        if not self.config.eager:
+            return
+        if self._burst.hit(now):
+            self._want_eagerly(now)
+        elif self._burst.due is not None:
+            self._client.set_timer(self._calmed, self._burst.due)
+
+    def closed(self, reason: str, now: float) -> None:
+        """The carrier is gone: what ran is dropped, and whoever waits moves to the next connection once."""
+        self._live = False
+        if self.snapshot is not None:
+            self.invalidate("disconnected", now)
+            self._eager = self.config.eager
+        self._abort()
+        waiters, self._queued = self._queued, {}
+        for op, waiter in waiters.items():
+            waiter.moved += 1
+            if waiter.moved > 1:
+                self._give(op, waiter, Lost(reason), now)
+            else:
+                self._queued[op] = waiter
+        if self._eager or self._queued:
+            self._want()
+        else:
+            self._unwant(now)
+
+    def finished(self, reason: str, now: float) -> None:
+        """Nothing can be asked any more."""
+        self._abort()
+        self._eager = False
+        self._client.cancel_timer(self._calmed)
+        self._client.cancel_timer(self._retry)
+        self._fail_all(Closed(reason), now)
+        self._unwant(now)
+
+    def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
+        """A page request is over."""
+        if self._running is None or call.id != self._running.call:
+            return
+        if not isinstance(outcome, Reply):
+            self._page_failed(self._running, outcome, now)
+            return
+        try:
+            self._page(self._running, outcome.raw, now)
+        except InvalidMessage as error:
+            self._walk_failed(self._running, "error", InvalidReply(str(error)), now)
+
+    # --- wanting and starting ---
+
+    def gate(self) -> NotSupported | None:
+        """Why the list cannot be asked for, if the server is known not to have declared it."""
+        if self._client.era is None or self.spec.capability in self._client.capabilities:
+            return None
+        return NotSupported(self.spec.capability)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the list may be asked for now."""
+        return self._client.era is not None and self.gate() is None
+
+    def _join(self, op: Op, answer: Answer, now: float) -> None:
+        """A waiter joins a running walk only if nothing was invalidated since its first request."""
+        gate = self.gate()
+        if gate is not None:
+            answer(gate, now)
+            return
+        if self.config.wait is not None:
+            self._client.set_timer(self._waited, now + self.config.wait, op)
+        if self._running is not None and self._running.epoch == self.epoch:
+            self._joined[op] = _Waiter(answer)
+        else:
+            self._queued[op] = _Waiter(answer)
+            self._want()
+            self._try_start(now)
+
+    def _want(self) -> None:
+        self._state = WALK.next(self._state, WalkInput.WANT)
+
+    def _want_eagerly(self, now: float) -> None:
+        self._eager = True
+        self._want()
+        self._try_start(now)
+
+    def _unwant(self, now: float) -> None:
+        """Give up what nobody waits for."""
+        if self._queued or self._eager:
+            return
+        self._state = WALK.next(self._state, WalkInput.UNWANT)
+        running = self._running
+        if running is not None and not self._joined and not running.eager:
+            self._abort()
+            self._client.cancel(running.call, now)
+
+    def _calmed(self, _: Hashable, now: float) -> None:
+        due = self._burst.due
+        if due is not None and due <= now and self._burst.fire(now):
+            self._want_eagerly(now)
+
+    def _retry(self, _: Hashable, now: float) -> None:
+        self._want_eagerly(now)
+
+    def _waited(self, key: Hashable, now: float) -> None:
+        for waiters in (self._joined, self._queued):
+            waiter = waiters.pop(key, None)  # type: ignore[call-overload]  # the key is the waiter's op
+            if waiter is not None:
+                waiter.answer(TimedOut("total", self.config.wait or 0.0), now)
+        self._unwant(now)
+
+    def _try_start(self, now: float) -> None:
+        if self._state is not Walk.WANTED or not self.ready:
+            return
+        if self._client.channel(self.spec.topic) is not None:
+            self._start(now, restarted=False)
+
+    def _start(self, now: float, *, restarted: bool) -> None:
+        if not restarted:
+            self._state = WALK.next(self._state, WalkInput.START)
+            self._client.cancel_timer(self._retry)
+        eager, self._eager = self._eager or (restarted and self._running_eagerly()), False
+        self._joined, self._queued = {**self._joined, **self._queued}, {}
+        call = self._request(None, now)
+        live = self._client.channel(self.spec.topic) is True
+        self._running = _Running(
+            self.epoch, live, eager, call, call, Collector(self.spec, self._memory), restarted=restarted
+        )
+
+    def _running_eagerly(self) -> bool:
+        return self._running is not None and self._running.eager
+
+    def _request(self, cursor: str | None, now: float) -> CallId:
+        params = {} if cursor is None else {"cursor": cursor}
+        return self._client.request(self.spec.method, params, now, layer=self)
+
+    # --- pages ---
+
+    def _page(self, walk: _Running, raw: bytes, now: float) -> None:
+        collector = walk.collector
+        cursor = collector.add(raw, now, self._lifetime())
+        if cursor is None or self._means_done(walk, cursor):
+            self._publish(walk, now)
+            return
+        limit = self._limit(collector)
+        if limit is not None:
+            self._walk_failed(walk, limit, None, now)
+            return
+        walk.cursor = cursor
+        walk.call = self._request(cursor, now)
+
+    def _lifetime(self) -> float:
+        """How long a page without `ttlMs` is fresh: the modern era says not at all."""
+        if self._client.era is Era.MODERN:
+            return 0.0
+        return math.inf if self._live else self.config.heuristic
+
+    def _means_done(self, walk: _Running, cursor: str) -> bool:
+        """Legacy servers that mean "done" by an empty cursor answer it with the same page again; the
+        modern revision says that "an empty string is a valid cursor"."""
+        legacy = self._client.era is Era.LEGACY
+        return legacy and cursor == "" and walk.cursor == "" and walk.collector.idle > 0
+
+    def _limit(self, collector: Collector) -> str | None:
+        limits = {
+            "pages": collector.pages >= self.config.max_pages,
+            "items": len(collector.by_name) > self.config.max_items,
+            "bytes": collector.bytes > self.config.max_bytes,
+            "no-progress": collector.idle >= self.config.no_progress,
+        }
+        return next((reason for reason, reached in limits.items() if reached), None)
+
+    def _publish(self, walk: _Running, now: float) -> None:
+        undisturbed = walk.live and self._live and walk.epoch == self.epoch
+        before = self.snapshot
+        snapshot = walk.collector.snapshot(walk.epoch, walk.asked, now, undisturbed=undisturbed)
+        self.snapshot = snapshot
+        self._failures = 0
+        self._client.emit(Updated(self.spec.key, walk.epoch, snapshot, *snapshot.difference(before)))
+        self._finish_walk(snapshot, now)
+
+    def _finish_walk(self, answer: Snapshot | WalkFailed, now: float) -> None:
+        self._running = None
+        self._state = WALK.next(self._state, WalkInput.FINISH)
+        waiters, self._joined = self._joined, {}
+        for op, waiter in waiters.items():
+            self._give(op, waiter, answer, now)
+        self._try_start(now)
+
+    def _page_failed(self, walk: _Running, failure: Failure, now: float) -> None:
+        """ "If a cursor becomes invalid, the client SHOULD discard all cached pages and re-fetch from
+        the beginning": once."""
+        refused = isinstance(failure, RpcError) and failure.code != INTERNAL_ERROR
+        if not refused or walk.cursor is None:
+            self._walk_failed(walk, "error", failure, now)
+        elif walk.restarted:
+            self._walk_failed(walk, "cursor", failure, now)
+        else:
+            self._start(now, restarted=True)
+            self._unwant(now)
+
+    def _walk_failed(self, walk: _Running, reason: str, failure: Failure | None, now: float) -> None:
+        """Keep the last snapshot; try again only for those who want to be kept up to date."""
+        if walk.eager:
+            self._client.set_timer(self._retry, now + self._client.config.delay(self._failures))
+            self._failures += 1
+        partial = tuple(walk.collector.by_name.values())
+        self._finish_walk(WalkFailed(reason, failure, partial), now)
+
+    def _abort(self) -> None:
+        """Drop the walk; late pages are ignored, its waiters wait for the next one."""
+        if self._running is None:
+            return
+        self._running = None
+        self._state = WALK.next(self._state, WalkInput.ABORT)
+        self._queued = {**self._joined, **self._queued}
+        self._joined = {}
+
+    def _restart(self, now: float) -> None:
+        """Drop the walk and begin anew, for whoever wants it."""
+        running = self._running
+        if running is None:
+            return
+        self._eager = self._eager or running.eager
+        self._abort()
+        self._client.cancel(running.call, now)
+        self._want()
+        self._try_start(now)
+
+    # --- answers ---
+
+    def _answer(self, op: Op) -> Answer:
+        def answer(result: Snapshot | Failure | WalkFailed, now: float) -> None:
+            if isinstance(result, Snapshot):
+                self._client.emit(Listed(op, result, result is self.snapshot and self.fresh(now)))
+            else:
+                self._client.emit(OpFailed(op, result, self.snapshot))
+
+        return answer
+
+    def _give(self, op: Op, waiter: _Waiter, result: Snapshot | Failure | WalkFailed, now: float) -> None:
+        self._client.cancel_timer(self._waited, op)
+        waiter.answer(result, now)
+
+    def _fail_all(self, failure: Failure, now: float) -> None:
+        for waiters in (self._joined, self._queued):
+            for op, waiter in [*waiters.items()]:
+                del waiters[op]
+                self._give(op, waiter, failure, now)

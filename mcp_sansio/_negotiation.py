@@ -1,0 +1,347 @@
+"""Finding out which era a server speaks, and agreeing on a revision.
+
+A client that may speak both eras asks `server/discover` first, never a method that both eras have. A
+result, or an error that only modern servers know, means modern; any other answer means legacy; so does
+silence, after a time of its own ("the fallback MUST NOT be keyed to one specific error code"). The
+probe is never cancelled: if the handshake that follows the silence fails and the probe is answered
+after all, the server is modern. A verdict of an earlier run skips the probe; when it fails, one new
+probe is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from . import _json as json
+from ._calls import Call, Limits, Outcome, Reply
+from ._contract import Send
+from ._errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    Cancelled,
+    Closed,
+    InvalidMessage,
+    InvalidReply,
+    Lost,
+    RpcError,
+)
+from ._events import Negotiated, NegotiationFailed, Verdict
+from ._structure import structure_value, unstructure
+from ._tables import NEGOTIATION, Negotiation, NegotiationInput
+from ._types import Implementation
+from ._versions import Era
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+
+
+@attrs.frozen
+class Welcome:
+    """What a server says of itself, in `server/discover` or in `initialize`."""
+
+    versions: tuple[str, ...]
+    capabilities: Mapping[str, Any]
+    server_info: Implementation | None
+    instructions: str | None
+
+
+class Negotiator:
+    """The era of one client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._config = client.config
+        self._state = NEGOTIATION.start
+        self._verdict = client.config.verdict
+        self._probe: Call | None = None
+        self._handshake: Call | None = None
+        self._tried: tuple[str, ...] = ()
+        self._reprobed = False
+        self._late: Outcome | None = None
+        self._welcome = Welcome((), {}, None, None)
+        self.version: str | None = None
+        self.meta = b""
+
+    @property
+    def ready(self) -> bool:
+        """Whether anything but negotiation may leave."""
+        return self._state in (Negotiation.MODERN, Negotiation.LEGACY)
+
+    @property
+    def era(self) -> Era | None:
+        """The server's era, once it is known."""
+        return {Negotiation.MODERN: Era.MODERN, Negotiation.LEGACY: Era.LEGACY}.get(self._state)
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server declared."""
+        return self._welcome.capabilities
+
+    @property
+    def server_info(self) -> Implementation | None:
+        """What the server says that it is."""
+        return self._welcome.server_info
+
+    def start(self, now: float) -> None:
+        """A carrier is there: ask."""
+        modern, legacy = self._config.of_era(Era.MODERN), self._config.of_era(Era.LEGACY)
+        known = self._verdict.version if self._verdict is not None else None
+        self._tried, self._reprobed, self._late = (), False, None
+        if known in legacy:
+            self._shake(known, now)
+        elif modern:
+            self._discover(known if known in modern else modern[0], now)
+        else:
+            self._shake(legacy[0], now)
+
+    def detach(self) -> None:
+        """The carrier is gone; what was found out is kept as the verdict for the next one."""
+        self._move(NegotiationInput.DETACH)
+        self._probe = self._handshake = None
+        self._client.cancel_timer(self._silent)
+        self.version, self.meta = None, b""
+
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        self._move(NegotiationInput.CLOSE)
+        self._client.cancel_timer(self._silent)
+
+    def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
+        """The probe or the handshake is over."""
+        if isinstance(outcome, Lost | Closed | Cancelled):
+            return
+        if call is self._probe:
+            self._probe = None
+            self._client.cancel_timer(self._silent)
+            self._probed(outcome, now)
+        elif call is self._handshake:
+            self._handshake = None
+            self._shaken(outcome, now)
+
+    def _move(self, event: NegotiationInput) -> None:
+        self._state = NEGOTIATION.next(self._state, event)
+
+    # --- server/discover ---
+
+    def _discover(self, version: str, now: float) -> None:
+        self._move(NegotiationInput.PROBE)
+        self._probe = self._client.open_call(
+            "server/discover", None, now, limits=Limits(), owner=self, urgent=True
+        )
+        self._probe.meta = self._meta(version)
+        self._client.set_timer(self._silent, now + self._config.probe_timeout)
+
+    def _silent(self, _: Hashable, now: float) -> None:
+        legacy = self._config.of_era(Era.LEGACY)
+        if legacy:
+            self._move(NegotiationInput.SILENCE)
+            self._send_initialize(legacy[0], now)
+        else:
+            self._fail("no answer to server/discover", now)
+
+    def _probed(self, outcome: Outcome, now: float) -> None:
+        if self._state is Negotiation.OVERLAP:
+            self._late = outcome
+        elif isinstance(outcome, RpcError) and outcome.code in MODERN_ERRORS:
+            self._refused(outcome, now)
+        else:
+            self._judge(outcome, now)
+
+    def _judge(self, outcome: Outcome, now: float) -> None:
+        """ "The server returns a DiscoverResult: the server is modern"; "any other error: legacy"."""
+        try:
+            welcome = _read_discover(outcome)
+        except InvalidMessage as error:
+            self._fall_back(str(error), outcome, now)
+            return
+        if self._adopt_modern(welcome, now):
+            return
+        if any(version in welcome.versions for version in self._config.of_era(Era.LEGACY)):
+            self._fall_back("it lists legacy versions only", outcome, now)
+        else:
+            self._fail("no common protocol version", now, supported=welcome.versions)
+
+    def _refused(self, error: RpcError, now: float) -> None:
+        """ "The client retries with a supported version rather than falling back"; once per version,
+        even if it is the version just tried."""
+        supported = _supported(error)
+        modern = self._config.of_era(Era.MODERN)
+        offers = [v for v in modern if v in supported] if error.code == UNSUPPORTED_VERSION else modern[:1]
+        untried = [version for version in offers if version not in self._tried]
+        if untried:
+            self._tried += (untried[0],)
+            self._discover(untried[0], now)
+        else:
+            self._fail("no common protocol version", now, error, supported)
+
+    def _adopt_modern(self, welcome: Welcome, now: float) -> bool:
+        mutual = [version for version in self._config.of_era(Era.MODERN) if version in welcome.versions]
+        if mutual:
+            self._move(NegotiationInput.DISCOVERED)
+            self.meta = self._meta(mutual[0])
+            self._agree(Era.MODERN, mutual[0], welcome, now)
+        return bool(mutual)
+
+    def _fall_back(self, reason: str, outcome: Outcome, now: float) -> None:
+        legacy = self._config.of_era(Era.LEGACY)
+        if legacy:
+            self._shake(legacy[0], now)
+        else:
+            error = outcome if isinstance(outcome, RpcError) else None
+            self._fail(f"the server is not modern: {reason}", now, error)
+
+    # --- initialize ---
+
+    def _shake(self, version: str, now: float) -> None:
+        self._move(NegotiationInput.SHAKE)
+        self._send_initialize(version, now)
+
+    def _send_initialize(self, version: str, now: float) -> None:
+        self._tried += (version,)
+        params = {
+            "protocolVersion": version,
+            "capabilities": dict(self._config.capabilities),
+            "clientInfo": unstructure(self._config.info, version),
+        }
+        self._handshake = self._client.open_call("initialize", params, now, owner=self, urgent=True)
+
+    def _shaken(self, outcome: Outcome, now: float) -> None:
+        try:
+            welcome = _read_initialize(outcome)
+        except InvalidMessage as error:
+            self._not_welcome(str(error), outcome, now)
+            return
+        version = welcome.versions[0]
+        if version not in self._config.of_era(Era.LEGACY):
+            self._fail(f"the server answered with protocol version {version!r}", now, supported=(version,))
+            return
+        self._move(NegotiationInput.WELCOMED)
+        if self._probe is not None:
+            self._client.cancel(self._probe.id, now)
+        self._client.post_urgent(
+            Send(
+                json.notification_bytes("notifications/initialized", None, None), "notifications/initialized"
+            )
+        )
+        self._agree(Era.LEGACY, version, welcome, now)
+
+    def _not_welcome(self, reason: str, outcome: Outcome, now: float) -> None:
+        """The handshake failed: perhaps the server is modern after all, or wants an older version."""
+        if self._late is not None and self._fall_forward(self._late, now):
+            return
+        error = outcome if isinstance(outcome, RpcError) else None
+        if error is not None and self._may_reprobe(error):
+            self._reprobed = True
+            self._discover(self._config.of_era(Era.MODERN)[0], now)
+            return
+        older = self._older(error) if error is not None and error.code == INVALID_PARAMS else None
+        if older is not None:
+            self._shake(older, now)
+            return
+        self._fail(f"initialize failed: {reason}", now, error, _supported(error) if error else ())
+
+    def _fall_forward(self, late: Outcome, now: float) -> bool:
+        try:
+            return self._adopt_modern(_read_discover(late), now)
+        except InvalidMessage:
+            return False
+
+    def _may_reprobe(self, error: RpcError) -> bool:
+        """A verdict that was handed in gets one new probe, and so does a modern error."""
+        evidence = error.code in MODERN_ERRORS or (
+            isinstance(self._late, RpcError) and self._late.code in MODERN_ERRORS
+        )
+        assumed = self._verdict is not None and self._verdict.era is Era.LEGACY
+        return (evidence or assumed) and not self._reprobed and bool(self._config.of_era(Era.MODERN))
+
+    def _older(self, error: RpcError) -> str | None:
+        """The one other version that is worth offering after a refusal, if there is one."""
+        untried = [v for v in self._config.of_era(Era.LEGACY) if v not in self._tried]
+        supported = _supported(error)
+        offers = [version for version in untried if not supported or version in supported]
+        asked = sum(version in self._config.of_era(Era.LEGACY) for version in self._tried)
+        return offers[0] if offers and asked < 2 else None
+
+    # --- the end ---
+
+    def _agree(self, era: Era, version: str, welcome: Welcome, now: float) -> None:
+        self._welcome = welcome
+        self.version = version
+        self._verdict = Verdict(era, version)
+        self._client.emit(
+            Negotiated(era, version, welcome.capabilities, welcome.server_info, welcome.instructions)
+        )
+        self._client.negotiated(now)
+
+    def _fail(
+        self, reason: str, now: float, error: RpcError | None = None, supported: tuple[str, ...] = ()
+    ) -> None:
+        self._move(NegotiationInput.GIVE_UP)
+        self._client.cancel_timer(self._silent)
+        self._client.emit(NegotiationFailed(reason, error, supported))
+        self._client.give_up(reason, now)
+
+    def _meta(self, version: str) -> bytes:
+        """The members that "client requests carry in `_meta`"."""
+        return json.members(
+            {
+                "io.modelcontextprotocol/protocolVersion": version,
+                "io.modelcontextprotocol/clientInfo": unstructure(self._config.info, version),
+                "io.modelcontextprotocol/clientCapabilities": dict(self._config.capabilities),
+            }
+        )
+
+
+def _supported(error: RpcError) -> tuple[str, ...]:
+    """`data.supported` of a version error; nothing where it has no usable shape."""
+    listed = error.data.get("supported") if isinstance(error.data, dict) else None
+    return tuple(v for v in listed if isinstance(v, str)) if isinstance(listed, list) else ()
+
+
+def _result(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Reply):
+        return outcome.decode()
+    if isinstance(outcome, RpcError):
+        raise InvalidMessage(f"error {outcome.code}: {outcome.message}")
+    raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else str(outcome))
+
+
+def _read_discover(outcome: Outcome) -> Welcome:
+    result = _result(outcome)
+    versions = result.get("supportedVersions")
+    if not isinstance(versions, list):
+        raise InvalidMessage("expected an array", "$.supportedVersions")
+    meta = result.get("_meta")
+    info = meta.get(SERVER_INFO) if isinstance(meta, dict) else None
+    return _welcome(tuple(v for v in versions if isinstance(v, str)), result, info)
+
+
+def _read_initialize(outcome: Outcome) -> Welcome:
+    result = _result(outcome)
+    version = result.get("protocolVersion")
+    if not isinstance(version, str):
+        raise InvalidMessage("expected a string", "$.protocolVersion")
+    return _welcome((version,), result, result.get("serverInfo"))
+
+
+def _welcome(versions: tuple[str, ...], result: Mapping[str, Any], info: Any) -> Welcome:
+    """Capabilities decide what happens, so they must be right; the rest is for display."""
+    capabilities = result.get("capabilities")
+    if not isinstance(capabilities, dict):
+        raise InvalidMessage("expected an object", "$.capabilities")
+    try:
+        server_info = structure_value(Implementation, info)
+    except InvalidMessage:
+        server_info = None
+    instructions = result.get("instructions")
+    return Welcome(
+        versions, capabilities, server_info, instructions if isinstance(instructions, str) else None
+    )

@@ -1,0 +1,359 @@
+"""Prompts for servers: a catalogue answered over the wire.
+
+A layer over `Server`. Lists are answered at once, from prompts that were encoded when they were first
+shown; rendering and completing are the application's, by events. Cursors are positions in key space,
+sealed and bound to the catalogue and the caller, so every node that shares the keys can continue any walk
+and nothing that survives is skipped or repeated, whatever changes between two pages. One predicate over
+the caller decides what may be listed, got and completed; as soon as there is one, pages are private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from . import _json as json
+from ._catalogue import Catalogue, CatalogueSnapshot, Entry
+from ._content import AskInput, Rendered, as_result
+from ._errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    LocalProtocolError,
+    RpcError,
+)
+from ._events import CompletionRequested, IncomingRequest, PromptRequested
+from ._input import missing_capabilities, unknown_requests
+from ._layers import ServerLayer
+from ._request_state import StateSeal
+from ._sealing import Keys, seal, unseal
+from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure
+from ._types import Completion
+from ._versions import Era, supports, wire_shape
+
+LIST_CHANGED = "notifications/prompts/list_changed"
+TOPIC = "promptsListChanged"
+MAX_VALUES = 100
+
+
+def _unlimited(request: IncomingRequest, now: float) -> bool:
+    return True
+
+
+@attrs.frozen(kw_only=True)
+class PromptServerConfig:
+    """How prompts are served. Times are seconds.
+
+    `keys` seal cursors and request states: give every node, and every later run, the same. `label` names
+    the catalogue in them. `ttl` is the freshness that lists promise. `list_changed` and `completions` are
+    what is declared. `unix_offset` is what has to be added to `now` for Unix time, which the expiry of a
+    request state (after `state_ttl`) is in. `allow_completion` limits the rate: false refuses.
+    """
+
+    keys: Keys
+    label: str = "prompts"
+    page_size: int = 100
+    ttl: float = 60.0
+    list_changed: bool = True
+    completions: bool = True
+    state_ttl: float = 600.0
+    unix_offset: float = 0.0
+    allow_completion: Callable[[IncomingRequest, float], bool] = _unlimited
+
+
+class PromptServer(ServerLayer):
+    """The prompts of one catalogue.
+
+    Set `on_change` to hear of every change of the list, on the thread that made it: an adapter turns
+    that into `Server.changed(topic, now)`.
+    """
+
+    methods = ("prompts/list", "prompts/get", "completion/complete")
+    topics: Mapping[str, str] = MappingProxyType({TOPIC: LIST_CHANGED})
+
+    def __init__(self, catalogue: Catalogue, config: PromptServerConfig) -> None:
+        self.catalogue = catalogue
+        self.config = config
+        self.on_change: Callable[[str], None] | None = None
+        self._states = StateSeal(config.keys, config.state_ttl, config.unix_offset)
+        self._encoded: dict[tuple[bytes, str], bytes] = {}
+        self._pages: dict[tuple[str, str | None], tuple[bytes, str | None]] = {}
+        self._pages_of: CatalogueSnapshot | None = None
+        catalogue.on_change = self._changed
+
+    # --- layer ---
+
+    def capabilities(self, version: str) -> Mapping[str, Any]:
+        """ "Servers that support prompts MUST declare the `prompts` capability." """
+        declared: dict[str, Any] = {"prompts": {"listChanged": True} if self.config.list_changed else {}}
+        if self.config.completions and supports(version, "completions_capability"):
+            declared["completions"] = {}
+        return declared
+
+    def announced(self, version: str) -> tuple[str, ...]:
+        """Changes are announced where that is declared."""
+        return tuple(self.topics) if self.config.list_changed else ()
+
+    def requested(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
+        """A prompts request."""
+        handler = {
+            "prompts/list": self._list,
+            "prompts/get": self._get,
+            "completion/complete": self._complete,
+        }[request.method]
+        try:
+            handler(request, params, now)
+        except _Refused as refused:
+            self.server.refuse(request, refused.error, now)
+
+    # --- verbs ---
+
+    def answer(self, asked: PromptRequested, rendered: Rendered, now: float) -> None:
+        """Answer a `PromptRequested` with what the prompt's function returned.
+
+        Text, a message, a content block, several of those, a whole `GetPromptResult`, or an `AskInput`. What
+        is none of these, or has no form in the client's revision, becomes a neutral -32603 and a
+        `HandlerFailed` event. Raises `LocalProtocolError` if the request is not open any more.
+        """
+        if isinstance(rendered, AskInput):
+            self._ask(asked, rendered, now)
+            return
+        request = asked.request
+        try:
+            result = as_result(rendered)
+            encode_typed(result, request.version or "")
+            plain = unstructure(result, request.version or "")
+            encoded = self.server.encode_result(request.version, plain)
+        except LocalProtocolError as error:
+            self.server.fail(request, str(error), now)
+            return
+        self.server.answer(request, encoded, now)
+
+    def complete(self, asked: CompletionRequested, values: Sequence[str] | Completion, now: float) -> None:
+        """Answer a `CompletionRequested`; more than 100 values are cut, and `hasMore` says so."""
+        request = asked.request
+        try:
+            completion = _completion(values)
+            encode_typed(completion, request.version or "")
+            encoded = self.server.encode_result(
+                request.version, {"completion": unstructure(completion, request.version or "")}
+            )
+        except LocalProtocolError as error:
+            self.server.fail(request, str(error), now)
+            return
+        self.server.answer(request, encoded, now)
+
+    # --- list ---
+
+    def _changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change(TOPIC)
+
+    def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
+        version = request.version or ""
+        snapshot = self._current()
+        prompts, last = self._page(snapshot, wire_shape(version), self._position(request, params), request)
+        private = self.catalogue.visible is not None
+        result: dict[str, Any] = {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
+        if last is not None:
+            result["nextCursor"] = seal(self.config.keys, "cursor", self._binding(request), last.encode())
+        if supports(version, "cache_hints"):
+            result["ttlMs"] = int(self.config.ttl * 1000)
+            result["cacheScope"] = "private" if private else "public"
+        head = self.server.encode_result(request.version, result)
+        if request.stream is not None:
+            request.stream.catch_up(TOPIC)
+        self.server.answer(request, head[:-1] + b',"prompts":' + prompts + b"}", now)
+
+    def _binding(self, request: IncomingRequest) -> tuple[str, ...]:
+        who = () if request.principal is None else (request.principal,)
+        return (self.config.label, "prompts/list", *who)
+
+    def _position(self, request: IncomingRequest, params: Mapping[str, Any]) -> str | None:
+        """The name that the page starts after. "Invalid cursors SHOULD result in an error -32602." """
+        cursor = params.get("cursor")
+        if cursor is None:
+            return None
+        name = None
+        if isinstance(cursor, str):
+            name = unseal(self.config.keys, "cursor", self._binding(request), cursor)
+        if name is None:
+            raise _Refused(INVALID_PARAMS, "cursor: not issued here")
+        return name.decode()
+
+    def _current(self) -> CatalogueSnapshot:
+        """The snapshot to answer from; what was encoded for prompts that it still has is kept."""
+        snapshot = self.catalogue.snapshot
+        if self._pages_of is not snapshot:
+            listed = {entry.fingerprint for entry in snapshot.entries.values()}
+            self._encoded = {key: raw for key, raw in self._encoded.items() if key[0] in listed}
+            self._pages, self._pages_of = {}, snapshot
+        return snapshot
+
+    def _page(
+        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, request: IncomingRequest
+    ) -> tuple[bytes, str | None]:
+        """The encoded prompts of a page, and the name that the next one starts after."""
+        if self.catalogue.visible is not None:
+            return self._encode_page(snapshot, shape, start, request.principal)
+        key = (shape, start)
+        if key not in self._pages:
+            self._pages[key] = self._encode_page(snapshot, shape, start, None)
+        return self._pages[key]
+
+    def _encode_page(
+        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, principal: str | None
+    ) -> tuple[bytes, str | None]:
+        visible = self.catalogue.visible
+        allowed = None if visible is None else lambda prompt: visible(principal, prompt)
+        entries, more = snapshot.page_after(start, self.config.page_size, allowed)
+        prompts = b",".join([self._encode(entry, shape) for entry in entries])
+        return b"[" + prompts + b"]", entries[-1].prompt.name if more else None
+
+    def _encode(self, entry: Entry, shape: str) -> bytes:
+        key = (entry.fingerprint, shape)
+        if key not in self._encoded:
+            self._encoded[key] = encode_typed(entry.prompt, shape)
+        return self._encoded[key]
+
+    # --- get ---
+
+    def _entry(self, request: IncomingRequest, name: object, field: str) -> Entry:
+        """A prompt that the caller may not see is indistinguishable from an unknown one."""
+        if not isinstance(name, str):
+            raise _Refused(INVALID_PARAMS, f"{field}: must be a string")
+        entry = self.catalogue.snapshot.entries.get(name)
+        visible = self.catalogue.visible
+        if entry is None or (visible is not None and not visible(request.principal, entry.prompt)):
+            raise _Refused(INVALID_PARAMS, f"{field}: unknown prompt {name!r}")
+        return entry
+
+    def _get(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
+        entry = self._entry(request, params.get("name"), "name")
+        arguments = _strings("arguments", params.get("arguments"))
+        missing = [a.name for a in entry.prompt.arguments if a.required and a.name not in arguments]
+        if missing:
+            raise _Refused(INVALID_PARAMS, f"arguments: missing required {', '.join(missing)}")
+        responses, state = self._resumed(request, entry.prompt.name, arguments, params, now)
+        self.server.emit(PromptRequested(request, entry, arguments, responses, state))
+
+    def _resumed(
+        self,
+        request: IncomingRequest,
+        name: str,
+        arguments: Mapping[str, str],
+        params: Mapping[str, Any],
+        now: float,
+    ) -> tuple[Mapping[str, Any], Any]:
+        """What a retry brings back: "servers MUST treat requestState as an attacker-controlled input"."""
+        if request.era is Era.LEGACY:
+            return {}, None
+        responses, token = params.get("inputResponses"), params.get("requestState")
+        if responses is not None and not isinstance(responses, dict):
+            raise _Refused(INVALID_PARAMS, "inputResponses: must be an object")
+        if token is None:
+            return responses or {}, None
+        opened = self._states.open(request.principal, "prompts/get", name, arguments, token, now)
+        if opened is None:
+            raise _Refused(INVALID_PARAMS, "requestState: not valid for this request")
+        return responses or {}, opened[0]
+
+    def _ask(self, asked: PromptRequested, ask: AskInput, now: float) -> None:
+        """ "Servers MUST NOT send an inputRequests that the client has not declared support for." """
+        request = asked.request
+        if not supports(request.version or "", "input_required"):
+            self.server.fail(request, "this revision cannot ask for input", now)
+            return
+        unknown = unknown_requests(ask.requests)
+        if unknown:
+            self.server.fail(request, f"no client can be asked for {unknown[0]}", now)
+            return
+        missing = missing_capabilities(ask.requests, request.client_capabilities)
+        if missing:
+            data = {"requiredCapabilities": missing}
+            error = RpcError(MISSING_CLIENT_CAPABILITY, "Missing required client capability", data)
+            self.server.refuse(request, error, now)
+            return
+        try:
+            encoded = self._encode_ask(asked, ask, now)
+        except LocalProtocolError as error:
+            self.server.fail(request, str(error), now)
+            return
+        self.server.answer(request, encoded, now)
+
+    def _encode_ask(self, asked: PromptRequested, ask: AskInput, now: float) -> bytes:
+        request = asked.request
+        state = self._states.seal(
+            request.principal, request.method, asked.prompt.name, asked.arguments, ask.state, now
+        )
+        result: dict[str, Any] = {"requestState": state}
+        if ask.requests:
+            result["inputRequests"] = {
+                key: {"method": wanted.method, "params": dict(wanted.params)}
+                for key, wanted in ask.requests.items()
+            }
+        return self.server.encode_result(request.version, result, "input_required")
+
+    # --- complete ---
+
+    def _complete(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
+        if not self.config.completions:
+            raise _Refused(METHOD_NOT_FOUND, "completions are not supported")
+        if not self.config.allow_completion(request, now):
+            raise _Refused(INTERNAL_ERROR, "too many completion requests")
+        ref, argument = params.get("ref"), params.get("argument")
+        if not isinstance(ref, dict) or ref.get("type") != "ref/prompt":
+            raise _Refused(INVALID_PARAMS, "ref: must be a ref/prompt")
+        entry = self._entry(request, ref.get("name"), "ref.name")
+        if not isinstance(argument, dict):
+            raise _Refused(INVALID_PARAMS, "argument: must be an object")
+        name, value = argument.get("name"), argument.get("value")
+        if name not in [known.name for known in entry.prompt.arguments]:
+            raise _Refused(INVALID_PARAMS, f"argument.name: {entry.prompt.name!r} has no such argument")
+        if not isinstance(value, str):
+            raise _Refused(INVALID_PARAMS, "argument.value: must be a string")
+        context = params.get("context")
+        if context is not None and not isinstance(context, dict):
+            raise _Refused(INVALID_PARAMS, "context: must be an object")
+        known = _strings("context.arguments", (context or {}).get("arguments"))
+        completer = entry.completers.get(name, ())
+        asked = CompletionRequested(request, entry.prompt, name, value, known, completer)
+        if callable(completer):
+            self.server.emit(asked)
+        else:
+            self.complete(asked, [text for text in completer if text.startswith(value)], now)
+
+
+class _Refused(Exception):
+    """Leaves a handler with the error that the client gets."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.error = RpcError(code, message)
+
+
+def _strings(field: str, value: object) -> dict[str, str]:
+    """ "arguments?: { [key: string]: string }": nothing else is made into text."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _Refused(INVALID_PARAMS, f"{field}: must be an object")
+    for name, text in value.items():
+        if not isinstance(text, str):
+            raise _Refused(INVALID_PARAMS, f"{field}.{name}: must be a string")
+    return value
+
+
+def _completion(values: Sequence[str] | Completion) -> Completion:
+    """ "Maximum 100 items per response.\""""
+    if not isinstance(values, Completion):
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise LocalProtocolError(f"a completer returned {type(values).__name__}, not a sequence")
+        values = Completion(tuple(values), len(values), len(values) > MAX_VALUES)
+    if len(values.values) <= MAX_VALUES:
+        return values
+    return attrs.evolve(values, values=values.values[:MAX_VALUES], has_more=True)

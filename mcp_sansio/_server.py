@@ -1,0 +1,310 @@
+"""The server: streams below, layers above, and the verbs between them.
+
+A `Server` keeps no state per client of its own; every peer is a `Stream`, and what a request may rely on
+is in the request. The server answers what belongs to the protocol itself (`server/discover`,
+`subscriptions/listen`), hands every other method to the layer that owns it, and announces changes to
+whoever listens, thinned out (`_topics`). It never blocks and never calls application code: what the
+application has to do is an event, answered later by `respond` or `refuse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from . import _json as json
+from ._calls import Limits, encode_members, encode_meta
+from ._contract import Send
+from ._errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    LocalProtocolError,
+    RpcError,
+)
+from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
+from ._layers import ServerLayer
+from ._machine import MachineBase
+from ._server_config import ServerConfig
+from ._stream import Stream, tag
+from ._structure import unstructure
+from ._topics import SUBSCRIPTION_ID, Listener, Topic
+from ._versions import Era, supports
+
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_DEFINED = (-32020, -32021, -32022)
+_RETIRED = (-32002, -32042)
+
+
+class Server(MachineBase):
+    """A server of any number of peers."""
+
+    def __init__(self, config: ServerConfig, *layers: ServerLayer) -> None:
+        super().__init__()
+        self.config = config
+        self.layers = layers
+        self.closed = False
+        self.topics: dict[str, Topic] = {
+            name: Topic(name, method, config.quiet, config.max_wait)
+            for layer in layers
+            for name, method in layer.topics.items()
+        }
+        self._owners = {method: layer for layer in layers for method in layer.methods}
+        self._streams: dict[Stream, None] = {}
+        self._subscriptions = 0
+        for layer in layers:
+            layer.bind(self)
+
+    # --- verbs ---
+
+    def open(self, *, peer: object = None, principal: str | None = None) -> Stream:
+        """A stream for a new peer, to be given to its wire.
+
+        `principal` is whom the adapter has authenticated: it decides what the peer may see, and binds
+        cursors and request states. Raises `LocalProtocolError` after `close`.
+        """
+        if self.closed:
+            raise LocalProtocolError("the server is closed")
+        stream = Stream(self, peer, principal)
+        self._streams[stream] = None
+        return stream
+
+    def respond(self, request: IncomingRequest, result: Mapping[str, Any], now: float) -> None:
+        """Answer a request. What every result carries in its revision is added.
+
+        Raises `LocalProtocolError`, with no effect, if the result cannot be encoded or no answer is owed.
+        """
+        self.answer(request, self.encode_result(request.version, result), now)
+
+    def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
+        """Answer a request with a result object that is encoded already, by `encode_result` for one."""
+        _stream(request).answer(request, json.result_bytes(request.id, result), now)
+
+    def refuse(self, request: IncomingRequest, error: RpcError, now: float) -> None:
+        """Answer a request with an error.
+
+        "Implementations MUST NOT emit any code from -32020 to -32099 that is not defined by this
+        specification", nor -32002 and -32042: raises `LocalProtocolError` for those.
+        """
+        if (-32099 <= error.code <= -32020 and error.code not in _DEFINED) or error.code in _RETIRED:
+            raise LocalProtocolError(f"the error code {error.code} is reserved")
+        _stream(request).answer(request, json.error_bytes(request.id, error, omit_null_id=False), now)
+
+    def fail(self, request: IncomingRequest, reason: str, now: float) -> None:
+        """Answer a request with a neutral -32603; `reason` goes into a local event only."""
+        self.refuse(request, RpcError(INTERNAL_ERROR, "Internal error"), now)
+        self.emit(HandlerFailed(request, reason))
+
+    def changed(self, topic: str, now: float) -> None:
+        """Something of `topic` changed: announce it, at once when quiet, else with what follows."""
+        found = self.topics.get(topic)
+        if found is None:
+            raise LocalProtocolError(f"no layer has the topic {topic!r}")
+        now = self.tick(now)
+        found.changes += 1
+        if found.burst.hit(now):
+            found.announce()
+        elif found.burst.due is not None:
+            self.set_timer(self._calmed, found.burst.due, topic)
+
+    def request(
+        self,
+        stream: Stream,
+        method: str,
+        params: Mapping[str, Any] | None,
+        now: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        progress: bool = False,
+    ) -> CallId:
+        """Make a request of a legacy client. "[Modern] servers MUST NOT initiate JSON-RPC requests":
+        raises `LocalProtocolError` unless the stream has an initialized legacy session."""
+        if not stream.ready or stream.done:
+            raise LocalProtocolError("requests can be made of initialized legacy clients only")
+        if limits is None:
+            limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
+        members, extra = encode_members(params), encode_meta(meta)
+        call = stream.calls.open(method, members, extra, limits, self.tick(now), progress=progress)
+        stream.send_call(call)
+        return call.id
+
+    def notify(
+        self, to: Stream | IncomingRequest, method: str, params: Mapping[str, Any] | None, now: float
+    ) -> None:
+        """Send a notification: about a request that is still open, or to a legacy session."""
+        members = encode_members(params)
+        data = json.notification_bytes(method, b"{" + members + b"}" if members else None, None)
+        if isinstance(to, IncomingRequest):
+            stream = _stream(to)
+            stream.owed(to)
+        elif to.ready:
+            stream = to
+        else:
+            raise LocalProtocolError("a modern client is notified about its requests only")
+        self.tick(now)
+        stream.post(Send(data, method))
+
+    def progress(
+        self,
+        request: IncomingRequest,
+        value: float,
+        now: float,
+        *,
+        total: float | None = None,
+        message: str | None = None,
+    ) -> bool:
+        """Report progress; false if the client did not ask for it.
+
+        "The progress value MUST increase with each notification": raises `LocalProtocolError` otherwise,
+        and for a request that is not open any more.
+        """
+        owed = _stream(request).owed(request)
+        token = request.meta.get("progressToken")
+        if type(token) not in (int, str):
+            return False
+        if owed.progress is not None and value <= owed.progress:
+            raise LocalProtocolError("progress must increase")
+        params: dict[str, Any] = {"progressToken": token, "progress": value}
+        if total is not None:
+            params["total"] = total
+        if message is not None and supports(request.version or "", "progress_message"):
+            params["message"] = message
+        self.notify(request, "notifications/progress", params, now)
+        owed.progress = value
+        return True
+
+    def end_subscription(self, stream: Stream, listen: json.RequestId, now: float) -> None:
+        """End a listen stream from our side, gracefully.
+
+        The specification wants the tagged result (patterns/subscriptions) and a `notifications/cancelled`
+        (patterns/cancellation): both, in this order, on a shared channel.
+        """
+        self.tick(now)
+        if not stream.end_listener(listen, "ended by the server"):
+            raise LocalProtocolError(f"no subscription {listen!r}")
+        version = self.config.of_era(Era.MODERN)[0]
+        result = self.encode_result(version, {"_meta": {SUBSCRIPTION_ID: listen}})
+        stream.post(Send(json.result_bytes(listen, result), id=listen))
+        if stream.shared:
+            params = json.encode({"requestId": listen})
+            stream.post(Send(json.notification_bytes("notifications/cancelled", params, None)))
+
+    def close(self, now: float, reason: str = "the server is shutting down") -> None:
+        """End everything: subscriptions gracefully, requests in flight as cancelled."""
+        now = self.tick(now)
+        self.closed = True
+        for stream in [*self._streams]:
+            for listen in stream.listens():
+                self.end_subscription(stream, listen, now)
+            stream.drop_owed(reason)
+            stream.end_all_calls(reason, now)
+            stream.receive_eof(reason, now)
+
+    # --- for layers and streams ---
+
+    def encode_result(self, version: str | None, result: Mapping[str, Any], kind: str = "complete") -> bytes:
+        """A result object as the revision wants it: "every modern result carries `resultType`", and
+        "servers SHOULD include serverInfo in every result's `_meta`"."""
+        if version is None or not supports(version, "result_type"):
+            return json.encode(dict(result))
+        meta = dict(result.get("_meta") or {})
+        if self.config.name_itself:
+            meta.setdefault(SERVER_INFO, unstructure(self.config.info, version))
+        rest = {key: value for key, value in result.items() if key != "_meta"}
+        return json.encode({"resultType": kind, **rest, **({"_meta": meta} if meta else {})})
+
+    def capabilities(self, version: str) -> dict[str, Any]:
+        """What is declared in this revision."""
+        declared = dict(self.config.capabilities)
+        for layer in self.layers:
+            declared.update(layer.capabilities(version))
+        return declared
+
+    def announced_topics(self, version: str) -> tuple[str, ...]:
+        """The topics that a client of this revision can listen to."""
+        return tuple(topic for layer in self.layers for topic in layer.announced(version))
+
+    def welcome(self, version: str) -> bytes:
+        """The result of `initialize`."""
+        result: dict[str, Any] = {
+            "protocolVersion": version,
+            "capabilities": self.capabilities(version),
+            "serverInfo": unstructure(self.config.info, version),
+        }
+        if self.config.instructions is not None:
+            result["instructions"] = self.config.instructions
+        return json.encode(result)
+
+    def dispatch(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
+        """Find who answers a request."""
+        owner = self._owners.get(request.method)
+        if owner is not None:
+            owner.requested(request, params, now)
+        elif request.era is Era.MODERN and request.method == "server/discover":
+            self._discover(request, now)
+        elif request.era is Era.MODERN and request.method == "subscriptions/listen":
+            self._listen(request, params, now)
+        elif request.method in self.config.methods:
+            self.emit(RequestReceived(request, params))
+        else:
+            self.refuse(request, RpcError(METHOD_NOT_FOUND, f"Method not found: {request.method}"), now)
+
+    def ended(self, stream: Stream) -> None:
+        """A stream is over."""
+        self._streams.pop(stream, None)
+
+    def subscription_ended(self, stream: Stream) -> None:
+        """One listener fewer."""
+        self._subscriptions -= 1
+
+    # --- inside ---
+
+    def _calmed(self, key: Hashable, now: float) -> None:
+        topic = self.topics[str(key)]
+        if topic.burst.due is not None and topic.burst.due <= now and topic.burst.fire(now):
+            topic.announce()
+
+    def _discover(self, request: IncomingRequest, now: float) -> None:
+        version = request.version or ""
+        result: dict[str, Any] = {
+            "supportedVersions": [*self.config.of_era(Era.MODERN)],
+            "capabilities": self.capabilities(version),
+            "ttlMs": int(self.config.discover_ttl * 1000),
+            "cacheScope": "public",
+        }
+        if self.config.instructions is not None:
+            result["instructions"] = self.config.instructions
+        self.respond(request, result, now)
+
+    def _listen(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
+        """ "The server MUST send the acknowledgement as the first message carrying the subscription's ID",
+        naming "the subset the server agreed to honor"."""
+        stream = _stream(request)
+        wanted = params.get("notifications")
+        if not isinstance(wanted, dict):
+            self.refuse(request, RpcError(INVALID_PARAMS, "notifications must be an object"), now)
+            return
+        wrong = [name for name in self.topics if not isinstance(wanted.get(name, False), bool)]
+        if wrong:
+            self.refuse(request, RpcError(INVALID_PARAMS, f"notifications.{wrong[0]} must be a boolean"), now)
+            return
+        if self._subscriptions >= self.config.max_subscriptions:
+            self.refuse(request, RpcError(INTERNAL_ERROR, "too many subscriptions"), now)
+            return
+        offered = self.announced_topics(request.version or "")
+        topics = tuple(name for name in offered if wanted.get(name) is True)
+        listener = Listener(stream, request.id, tag(request.id))
+        stream.begin_listening(request)
+        acknowledged = json.encode({"notifications": dict.fromkeys(topics, True)})
+        method = "notifications/subscriptions/acknowledged"
+        stream.post(Send(json.notification_bytes(method, acknowledged, listener.tag), method))
+        stream.listen(listener, topics)
+        self._subscriptions += 1
+        self.emit(SubscriptionOpened(stream, request.id, topics))
+
+
+def _stream(request: IncomingRequest) -> Stream:
+    if request.stream is None:
+        raise LocalProtocolError("this request did not come from a client")
+    return request.stream

@@ -1,0 +1,195 @@
+"""The notification channel of a client: how it learns that something changed.
+
+One channel serves all layers. In the legacy era it is the session itself, for what the server declared
+with `listChanged`. In the modern era it is one `subscriptions/listen` stream, opened before anything
+else is asked; its id tags what belongs to it. A stream that ends is opened again, with backoff; one
+that the server does not offer is not asked for twice. Whenever the channel comes or goes the layers
+hear of it, since changes may have been missed in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._calls import Call, Limits, Outcome
+from ._errors import METHOD_NOT_FOUND, RpcError
+from ._events import ChannelChanged, Diagnostic
+from ._layers import ClientLayer
+from ._tables import LISTEN, Listen, ListenInput
+from ._versions import Era
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+
+
+class Subscriptions:
+    """Which topics are announced to a client, and by what."""
+
+    def __init__(self, client: Client, layers: Sequence[ClientLayer]) -> None:
+        self._client = client
+        self._layers = layers
+        self._announced = {
+            method: (topic, layer) for layer in layers for method, topic in layer.announcements.items()
+        }
+        self._state = LISTEN.start
+        self._call: Call | None = None
+        self._filter: dict[str, Any] = {}
+        self._live: tuple[str, ...] = ()
+        self._attempts = 0
+        self._since = 0.0
+
+    def state(self, topic: str) -> bool | None:
+        """Whether `topic` is announced; None while the acknowledgement is awaited."""
+        if topic in self._live:
+            return True
+        return None if self._state is Listen.OPENING and topic in self._filter else False
+
+    def opened(self, now: float) -> None:
+        """The era and the capabilities are known."""
+        self._filter = {
+            topic: value
+            for layer in self._layers
+            for topic, value in layer.filter(self._client.capabilities).items()
+        }
+        self._attempts = 0
+        if self._client.era is Era.LEGACY:
+            self._set_live(tuple(self._filter), "the session announces changes", now)
+        elif self._filter:
+            self._listen(None, now)
+
+    def detach(self, now: float) -> None:
+        """The carrier is gone."""
+        self._call = None
+        self._move(ListenInput.DETACH)
+        self._client.cancel_timer(self._unacknowledged)
+        self._client.cancel_timer(self._listen)
+        self._set_live((), "disconnected", now)
+
+    def notified(self, method: str, params: Mapping[str, Any], now: float) -> bool:
+        """Take a notification in, if it is one of the channel's."""
+        if method == ACKNOWLEDGED:
+            self._acknowledged(params, now)
+            return True
+        if method not in self._announced:
+            return False
+        topic, layer = self._announced[method]
+        problem, counts = self._judge(topic, params)
+        if problem is not None:
+            self._client.emit(Diagnostic(problem, f"{method}: {problem.replace('-', ' ')}"))
+        if counts:
+            layer.announced(topic, now)
+        return True
+
+    def cancelled(self, wire_id: object, now: float) -> None:
+        """The server ended a stream by `notifications/cancelled`."""
+        if self._call is not None and _same_id(wire_id, self._call):
+            self._client.forget(self._call, now)
+
+    def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
+        """The listen request is over: gracefully, refused, or lost."""
+        if call is not self._call:
+            return
+        self._call = None
+        self._client.cancel_timer(self._unacknowledged)
+        refused = isinstance(outcome, RpcError) and outcome.code == METHOD_NOT_FOUND
+        if refused and self._state is not Listen.LIVE:
+            self._refuse("the server has no subscriptions/listen", now)
+        else:
+            self._ended(now)
+
+    def _move(self, event: ListenInput) -> None:
+        self._state = LISTEN.next(self._state, event)
+
+    def _listen(self, _: Hashable, now: float) -> None:
+        self._move(ListenInput.OPEN)
+        self._call = self._client.open_call(
+            "subscriptions/listen",
+            {"notifications": self._filter},
+            now,
+            limits=Limits(),
+            owner=self,
+            urgent=True,
+        )
+        self._client.set_timer(self._unacknowledged, now + self._client.config.ack_timeout)
+
+    def _unacknowledged(self, _: Hashable, now: float) -> None:
+        self._move(ListenInput.SILENCE)
+        self._client.emit(Diagnostic("no-acknowledgement", "subscriptions/listen is not acknowledged"))
+        self._tell(now)
+
+    def _acknowledged(self, params: Mapping[str, Any], now: float) -> None:
+        waiting = self._state in (Listen.OPENING, Listen.LATE)
+        if not waiting or self._call is None or not _same_id(_tag(params), self._call):
+            self._client.emit(Diagnostic("unknown-acknowledgement", "an acknowledgement of nothing asked"))
+            return
+        self._client.cancel_timer(self._unacknowledged)
+        honoured = params.get("notifications")
+        honoured = honoured if isinstance(honoured, Mapping) else {}
+        live = tuple(topic for topic in self._filter if honoured.get(topic))
+        if not live:
+            call, self._call = self._call, None
+            self._client.cancel(call.id, now)
+            self._refuse("the server honours none of the topics", now)
+            return
+        self._move(ListenInput.ACK)
+        self._since = now
+        self._set_live(live, "acknowledged", now)
+
+    def _refuse(self, reason: str, now: float) -> None:
+        self._move(ListenInput.REFUSE)
+        self._client.emit(Diagnostic("no-channel", reason))
+        self._tell(now)
+
+    def _ended(self, now: float) -> None:
+        lasted = self._state is Listen.LIVE and now - self._since >= self._client.config.backoff_max
+        self._attempts = 0 if lasted else self._attempts
+        self._move(ListenInput.END)
+        self._client.set_timer(self._listen, now + self._client.config.delay(self._attempts))
+        self._attempts += 1
+        if self._live:
+            self._set_live((), "the stream ended", now)
+        else:
+            self._tell(now)
+
+    def _set_live(self, live: tuple[str, ...], reason: str, now: float) -> None:
+        before, self._live = self._live, live
+        for topic in self._filter:
+            if (topic in before) != (topic in live):
+                self._client.emit(ChannelChanged(topic, topic in live, reason))
+        if before or live:
+            self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        for topic in self._filter:
+            for layer in self._layers:
+                if topic in layer.announcements.values():
+                    layer.channel(topic, topic in self._live, now)
+
+    def _judge(self, topic: str, params: Mapping[str, Any]) -> tuple[str | None, bool]:
+        """What is odd about an announcement, and whether it invalidates."""
+        if self._client.era is not Era.MODERN:
+            if topic in self._live:
+                return None, True
+            return "not-negotiated", self._client.config.unnegotiated == "invalidate"
+        tag = _tag(params)
+        if tag is None:
+            return "untagged", True
+        if self._call is None or not _same_id(tag, self._call):
+            return "foreign-subscription", False
+        if self._state is not Listen.LIVE:
+            return "before-acknowledgement", True
+        return (None, True) if topic in self._live else ("not-asked-for", False)
+
+
+def _tag(params: Mapping[str, Any]) -> Any:
+    meta = params.get("_meta")
+    return meta.get(SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
+
+
+def _same_id(value: object, call: Call) -> bool:
+    """Ids match by type and value, as those of replies do: "1" is not 1."""
+    return type(value) is int and value == call.wire_id
