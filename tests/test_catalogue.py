@@ -209,6 +209,11 @@ def test_a_snapshot_never_changes() -> None:
     assert not hasattr(snapshot.entries, "__setitem__")
 
 
+def test_snapshots_are_told_apart_by_identity_and_can_be_keys_of_a_cache() -> None:
+    one, other = Watched("a").catalogue.snapshot, Watched("a").catalogue.snapshot
+    assert len({one, other, one}) == 2
+
+
 def test_completers_are_copied() -> None:
     completers = {"x": ["1"]}
     entry = Entry(Prompt("a", arguments=(PromptArgument("x"),)), completers=completers)
