@@ -10,13 +10,14 @@ never used twice in the life of an endpoint, so a late reply can never be taken 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import attrs
 
-from . import _json as json
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
+from ._json import RequestId, decode
+from ._json import members as object_members
 from ._machine import MachineBase
 from ._tables import CALL, CallInput, CallState
 
@@ -37,7 +38,7 @@ class Reply:
 
     def decode(self) -> dict[str, Any]:
         """The result as plain values; `InvalidMessage` for what an envelope scan cannot see."""
-        value: dict[str, Any] = json.decode(self.raw)
+        value: dict[str, Any] = decode(self.raw)
         return value
 
 
@@ -92,7 +93,7 @@ def encode_members(value: Mapping[str, Any] | None) -> bytes:
     """Encoded members of a params object; `LocalProtocolError` if it cannot be sent."""
     if value and "_meta" in value:
         raise LocalProtocolError("pass _meta with the `meta` argument")
-    return json.members(value or {})
+    return object_members(value or {})
 
 
 def encode_meta(meta: Mapping[str, Any] | None) -> bytes:
@@ -100,7 +101,7 @@ def encode_meta(meta: Mapping[str, Any] | None) -> bytes:
     for key in meta or {}:
         if key in RESERVED_META:
             raise LocalProtocolError(f"_meta member {key!r} is set by the library")
-    return json.members(meta or {})
+    return object_members(meta or {})
 
 
 class Calls:
@@ -167,7 +168,7 @@ class Calls:
         """The call, unless it has ended."""
         return self._by_id.get(identity)
 
-    def answered(self, wire_id: json.RequestId | None) -> Call | None:
+    def answered(self, wire_id: RequestId | None) -> Call | None:
         """The call that a reply with this id is for; None for an unknown or late one."""
         call = self._by_wire.get(wire_id) if type(wire_id) is int else None
         return call if call is not None and call.state is CallState.SENT else None
@@ -238,7 +239,7 @@ class Calls:
                 self.end(call, how, failure, now)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return type(value) in (int, float)
 
 

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from . import _json as json
 from ._calls import Call, Calls, Limits, Owner, Reply, encode_members, encode_meta
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
@@ -42,10 +41,26 @@ from ._events import (
     WireFailed,
 )
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
+from ._json import (
+    Batch,
+    ErrorResponse,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    encode,
+    error_bytes,
+    notification_bytes,
+    request_bytes,
+    result_bytes,
+)
 from ._layers import ClientLayer
 from ._machine import MachineBase
 from ._negotiation import Negotiator
-from ._structure import encode_typed, result_head, structure
+from ._plain import member, params_of, text
+from ._structure import result_head, structure
 from ._subscription import Subscriptions
 from ._tables import CallInput, CallState
 from ._types import Implementation, InputRequired
@@ -66,7 +81,7 @@ class Client(MachineBase):
         self._urgent: deque[Call | Outgoing] = deque()
         self._outbox: deque[Call | Outgoing] = deque()
         self._calls = Calls(self, self._abandon)
-        self._incoming: dict[json.RequestId, IncomingRequest] = {}
+        self._incoming: dict[RequestId, IncomingRequest] = {}
         self._negotiator = Negotiator(self)
         self._channels = Subscriptions(self, layers)
         for layer in layers:
@@ -126,7 +141,7 @@ class Client(MachineBase):
     def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
         """Send a notification, of any method."""
         self._check_open()
-        data = json.notification_bytes(method, _object(encode_members(params)), None)
+        data = notification_bytes(method, _object(encode_members(params)), None)
         self.tick(now)
         self._post(Send(data, method))
 
@@ -141,7 +156,7 @@ class Client(MachineBase):
             raise LocalProtocolError(f"{call} waits for no input")
         if set(answers) != set(found.asked or {}):
             raise LocalProtocolError(f"answers wanted for {sorted(found.asked or {})}, got {sorted(answers)}")
-        encoded = b'"inputResponses":' + json.encode(dict(answers))
+        encoded = b'"inputResponses":' + encode(dict(answers))
         self._resume(found, encoded, self.tick(now))
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError, now: float) -> None:
@@ -179,23 +194,23 @@ class Client(MachineBase):
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
-    def receive(self, message: json.Message | json.Batch | json.Malformed, now: float) -> None:
+    def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """Take one message in."""
         now = self.tick(now)
         if self.done:
             return
         match message:
-            case json.Response():
+            case Response():
                 self._answered(message, now)
-            case json.ErrorResponse():
+            case ErrorResponse():
                 self._refused(message, now)
-            case json.Notification():
+            case Notification():
                 self._notified(message, now)
-            case json.Request():
+            case Request():
                 self._requested(message, now)
-            case json.Batch():
+            case Batch():
                 self._batch(message, now)
-            case json.Malformed():
+            case Malformed():
                 self._malformed(message, now)
 
     def receive_eof(self, reason: str, now: float) -> None:
@@ -327,25 +342,25 @@ class Client(MachineBase):
         if call.meta:
             parts.append(call.meta)
         meta = b",".join(parts) if parts else None
-        return Send(
-            json.request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id
-        )
+        return Send(request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id)
 
     def _abandon(self, call: Call) -> None:
-        """ "stdio: the client MUST send a notifications/cancelled. Streamable HTTP: closing the SSE
-        response stream is the cancellation signal." Negotiation is never cancelled."""
+        """Tell the server that nobody waits: "stdio: the client MUST send notifications/cancelled";
+        "Streamable HTTP: closing the SSE response stream is the cancellation signal". Negotiation is never
+        cancelled.
+        """
         if call.urgent and call.method != "subscriptions/listen":
             return
         if self._carrier is not None and self.era is Era.MODERN and not self._carrier.shared:
             self._post(Abandon(call.wire_id))
             return
         params = b'{"requestId":%d}' % call.wire_id
-        data = json.notification_bytes("notifications/cancelled", params, None)
+        data = notification_bytes("notifications/cancelled", params, None)
         self._post(Send(data, "notifications/cancelled"))
 
     # replies
 
-    def _answered(self, message: json.Response, now: float) -> None:
+    def _answered(self, message: Response, now: float) -> None:
         call = self._calls.answered(message.id)
         if call is None:
             self._late(message.id)
@@ -354,14 +369,14 @@ class Client(MachineBase):
             kind = result_head(message.result) if self.era is not Era.LEGACY else "complete"
             if kind == "input_required":
                 self._input_required(call, structure(InputRequired, message.result), now)
-            elif kind == "complete" or kind in self.config.result_types:
-                self._calls.end(call, CallInput.ANSWER, Reply(message.result), now)
-            else:
-                raise InvalidMessage(f"unknown resultType {kind!r}", "$.resultType")
+                return
+            known = kind == "complete" or kind in self.config.result_types
+            outcome = Reply(message.result) if known else InvalidReply(f"unknown resultType {kind!r}")
         except InvalidMessage as error:
-            self._calls.end(call, CallInput.ANSWER, InvalidReply(str(error)), now)
+            outcome = InvalidReply(str(error))
+        self._calls.end(call, CallInput.ANSWER, outcome, now)
 
-    def _refused(self, message: json.ErrorResponse, now: float) -> None:
+    def _refused(self, message: ErrorResponse, now: float) -> None:
         call = self._calls.answered(message.id)
         if call is not None:
             self._calls.end(call, CallInput.ANSWER, message.error, now)
@@ -371,7 +386,7 @@ class Client(MachineBase):
         else:
             self._late(message.id)
 
-    def _late(self, wire_id: json.RequestId) -> None:
+    def _late(self, wire_id: RequestId) -> None:
         self.emit(Diagnostic("unknown-reply", f"a reply to {wire_id!r}, which nobody waits for"))
 
     def _input_required(self, call: Call, wanted: InputRequired, now: float) -> None:
@@ -393,18 +408,20 @@ class Client(MachineBase):
             self._resume(call, b"", now)
 
     def _resume(self, call: Call, answers: bytes, now: float) -> None:
-        """ "If the result does not contain a requestState field, the client MUST NOT include one." """
+        """Send the next leg, with the state of the last answer: without one, "the client MUST NOT include
+        one in the retry".
+        """
         parts = [answers] if answers else []
         if call.request_state is not None:
-            parts.append(b'"requestState":' + json.encode(call.request_state))
+            parts.append(b'"requestState":' + encode(call.request_state))
         self._calls.resume(call, b",".join(parts), now)
         self._post(call)
 
     # notifications
 
-    def _notified(self, message: json.Notification, now: float) -> None:
+    def _notified(self, message: Notification, now: float) -> None:
         try:
-            params = {} if message.params is None else json.decode(message.params)
+            params = params_of(message.params)
         except InvalidMessage as error:
             self.emit(Diagnostic("bad-notification", f"{message.method}: {error}"))
             return
@@ -424,36 +441,35 @@ class Client(MachineBase):
             return
         request = self._incoming.pop(wire_id, None) if isinstance(wire_id, int | str) else None
         if request is not None:
-            reason = params.get("reason")
-            self.emit(RequestCancelled(request, reason if isinstance(reason, str) else None))
+            self.emit(RequestCancelled(request, text(params.get("reason"))))
 
     # requests of a legacy server
 
-    def _requested(self, message: json.Request, now: float) -> None:
+    def _requested(self, message: Request, now: float) -> None:
         if self.era is Era.MODERN:
             self.emit(Diagnostic("server-request", f"a modern server sent the request {message.method}"))
         elif message.method == "ping":
-            self._post(Send(json.result_bytes(message.id, b"{}"), id=message.id), urgent=True)
+            self._post(Send(result_bytes(message.id, b"{}"), id=message.id), urgent=True)
             self.emit(PingAnswered())
-        elif message.method not in self.config.answers:
+        elif self.version is None or message.method not in self.config.answers:
             error = RpcError(METHOD_NOT_FOUND, f"{message.method} is not offered by this client")
-            self._post(Send(json.error_bytes(message.id, error, omit_null_id=False), id=message.id))
+            self._post(Send(error_bytes(message.id, error, omit_null_id=False), id=message.id))
         else:
-            self._deliver(message)
+            self._deliver(message, self.version)
 
-    def _deliver(self, message: json.Request) -> None:
+    def _deliver(self, message: Request, version: str) -> None:
         try:
-            params = {} if message.params is None else json.decode(message.params)
+            params = params_of(message.params)
         except InvalidMessage as error:
-            self._malformed(json.Malformed(-32602, str(error), message.id), self._clock)
+            self._malformed(Malformed(-32602, str(error), message.id), self._clock)
             return
         request = IncomingRequest(
-            message.id, message.method, Era.LEGACY, self.version, params.pop("_meta", None) or {}
+            message.id, message.method, Era.LEGACY, version, member(params, "_meta") or {}
         )
         self._incoming[message.id] = request
         self.emit(RequestReceived(request, params))
 
-    def _batch(self, message: json.Batch, now: float) -> None:
+    def _batch(self, message: Batch, now: float) -> None:
         """Batches came and went with 2025-03-26."""
         if self.version is not None and supports(self.version, "batching"):
             for part in message.messages:
@@ -461,7 +477,7 @@ class Client(MachineBase):
         else:
             self.emit(Diagnostic("batch", "a batch, which this revision does not have"))
 
-    def _malformed(self, message: json.Malformed, now: float) -> None:
+    def _malformed(self, message: Malformed, now: float) -> None:
         call = self._calls.answered(message.id) if message.reply else None
         if call is not None:
             self._calls.end(call, CallInput.ANSWER, InvalidReply(message.reason), now)
@@ -469,14 +485,14 @@ class Client(MachineBase):
         self.emit(Diagnostic("bad-message", message.reason, message.data))
         if message.id is not None and not message.reply and self.era is Era.LEGACY:
             error = RpcError(message.code, message.reason)
-            self._post(Send(json.error_bytes(message.id, error, omit_null_id=False), id=message.id))
+            self._post(Send(error_bytes(message.id, error, omit_null_id=False), id=message.id))
 
 
 def _object(members: bytes) -> bytes | None:
     return b"{" + members + b"}" if members else None
 
 
-def _response(wire_id: json.RequestId, answer: Mapping[str, Any] | RpcError) -> bytes:
+def _response(wire_id: RequestId, answer: Mapping[str, Any] | RpcError) -> bytes:
     if isinstance(answer, RpcError):
-        return json.error_bytes(wire_id, answer, omit_null_id=False)
-    return json.result_bytes(wire_id, json.encode(dict(answer)))
+        return error_bytes(wire_id, answer, omit_null_id=False)
+    return result_bytes(wire_id, encode(dict(answer)))

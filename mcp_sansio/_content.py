@@ -7,7 +7,7 @@ is no guessing beyond that: a mapping, None or a number is a mistake in the func
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 
@@ -49,7 +49,7 @@ def as_result(rendered: object) -> GetPromptResult:
     if isinstance(rendered, GetPromptResult):
         return rendered
     if isinstance(rendered, Sequence) and not isinstance(rendered, str | bytes):
-        return GetPromptResult(tuple(_message(part) for part in rendered))
+        return GetPromptResult(tuple(_message(part) for part in cast("Sequence[object]", rendered)))
     return GetPromptResult((_message(rendered),))
 
 

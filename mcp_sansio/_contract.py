@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from ._json import Malformed, Message, RequestId
-from ._json import Batch as Batch
+from ._json import Batch, Malformed, Message, RequestId
 
 
 @attrs.frozen
@@ -48,8 +47,16 @@ class Wire(Protocol):
     """
 
     token: Any
-    closed: bool
-    want_read: bool
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing will be read or written any more."""
+        ...
+
+    @property
+    def want_read(self) -> bool:
+        """Whether input is welcome now."""
+        ...
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Feed what was read."""
@@ -59,6 +66,7 @@ class Wire(Protocol):
 
     def data_to_send(self) -> list[bytes]:
         """Everything that can be written now."""
+        ...
 
     def close(self, now: float) -> None:
         """Close after what is queued has been drained."""
@@ -76,19 +84,24 @@ class Carrier:
 
 
 class Endpoint(Protocol):
-    """Messages on both sides: a `Client`, or one `Stream` of a `Server`.
+    """Messages on both sides: a `Client`, or one `Stream` of a `Server`."""
 
-    `done` says that nothing will follow what is queued; `want_read` that input is welcome.
-    """
+    @property
+    def done(self) -> bool:
+        """Whether nothing will follow what is queued."""
+        ...
 
-    done: bool
-    want_read: bool
+    @property
+    def want_read(self) -> bool:
+        """Whether input is welcome now."""
+        ...
 
     def attach(self, carrier: Carrier, now: float) -> None:
         """A carrier is there."""
 
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether this is still the carrier; what an old wire has to say means nothing."""
+        ...
 
     def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """One incoming message."""

@@ -20,8 +20,8 @@ from ._versions import Era
 
 if TYPE_CHECKING:
     from ._catalogue import Completer, Entry
-    from ._listing import Snapshot
-    from ._server import Stream
+    from ._snapshot import Snapshot
+    from ._stream import Stream
 
 
 @attrs.frozen
@@ -50,7 +50,7 @@ class IncomingRequest:
     id: RequestId
     method: str
     era: Era
-    version: str | None
+    version: str
     meta: Mapping[str, Any]
     stream: Stream | None = None
     principal: str | None = None

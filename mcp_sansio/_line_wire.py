@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._contract import Carrier, Endpoint, Send
-from ._json import INVALID_REQUEST, Malformed, parse
+from ._errors import INVALID_REQUEST
+from ._json import Malformed, parse
 from ._lines import LineBuffer, Overlong
 from ._tables import CHANNEL, Channel, ChannelInput
 
@@ -53,7 +54,8 @@ class LineWire:
 
     def receive_eof(self, now: float, reason: str = "end of input") -> None:
         """The peer has finished. A complete last line counts without its newline, for no part of a
-        message is a message."""
+        message is a message.
+        """
         if self._state is not Channel.OPEN or not self._carries:
             return
         rest = self._lines.finish()

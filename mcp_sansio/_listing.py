@@ -140,7 +140,8 @@ class Listing:
 
     def judge(self, op: Op, since: CallId, answer: Answer, now: float) -> None:
         """Answer with a list that was asked for after the call `since`, walking at most once per
-        `max_wait`; inside that time the last list has to do."""
+        `max_wait`; inside that time the last list has to do.
+        """
         snapshot, running = self.snapshot, self._running
         if snapshot is not None and snapshot.asked.number > since.number:
             answer(snapshot, now)
@@ -294,10 +295,11 @@ class Listing:
         self._want_eagerly(now)
 
     def _waited(self, key: Hashable, now: float) -> None:
-        for waiters in (self._joined, self._queued):
-            waiter = waiters.pop(key, None)  # type: ignore[call-overload]  # the key is the waiter's op
-            if waiter is not None:
-                waiter.answer(TimedOut("total", self.config.wait or 0.0), now)
+        if not isinstance(key, Op):
+            return
+        waiter = self._joined.pop(key, None) or self._queued.pop(key, None)
+        if waiter is not None:
+            waiter.answer(TimedOut("total", self.config.wait or 0.0), now)
         self._unwant(now)
 
     def _try_start(self, now: float) -> None:
@@ -348,7 +350,8 @@ class Listing:
 
     def _means_done(self, walk: _Running, cursor: str) -> bool:
         """Legacy servers that mean "done" by an empty cursor answer it with the same page again; the
-        modern revision says that "an empty string is a valid cursor"."""
+        modern revision says that "an empty string is a valid cursor".
+        """
         legacy = self._client.era is Era.LEGACY
         return legacy and cursor == "" and walk.cursor == "" and walk.collector.idle > 0
 
@@ -379,8 +382,9 @@ class Listing:
         self._try_start(now)
 
     def _page_failed(self, walk: _Running, failure: Failure, now: float) -> None:
-        """ "If a cursor becomes invalid, the client SHOULD discard all cached pages and re-fetch from
-        the beginning": once."""
+        """Give up, or begin anew: "if a cursor becomes invalid, the client SHOULD discard all cached pages
+        and re-fetch from the beginning". Once.
+        """
         refused = isinstance(failure, RpcError) and failure.code != INTERNAL_ERROR
         if not refused or walk.cursor is None:
             self._walk_failed(walk, "error", failure, now)

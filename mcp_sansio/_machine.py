@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Hashable
+from typing import cast
 
 from ._contract import Wire
 from ._events import CallId, Event, Op
@@ -51,13 +52,12 @@ class MachineBase:
         """Run what is due at `now`; early and repeated calls do nothing."""
         now = self.tick(now)
         while (key := self._timers.pop(now)) is not None:
-            handler, argument = key  # type: ignore[misc]  # keys are set by `set_timer` alone
+            handler, argument = cast("tuple[Handler, Hashable]", key)  # set by `set_timer` alone
             handler(argument, now)
 
     def tick(self, now: float) -> float:
         """`now`, clamped so that time never goes backwards."""
-        if now > self._clock:
-            self._clock = now
+        self._clock = max(self._clock, now)
         return self._clock
 
     def wake(self, wire: Wire) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from . import _json as json
 from ._calls import Call, Limits, Outcome, Reply
 from ._contract import Send
 from ._errors import (
@@ -31,6 +30,9 @@ from ._errors import (
     RpcError,
 )
 from ._events import Negotiated, NegotiationFailed, Verdict
+from ._json import members as object_members
+from ._json import notification_bytes
+from ._plain import is_array, is_object, member, text
 from ._structure import structure_value, unstructure
 from ._tables import NEGOTIATION, Negotiation, NegotiationInput
 from ._types import Implementation
@@ -156,7 +158,7 @@ class Negotiator:
             self._judge(outcome, now)
 
     def _judge(self, outcome: Outcome, now: float) -> None:
-        """ "The server returns a DiscoverResult: the server is modern"; "any other error: legacy"."""
+        """A `DiscoverResult` means modern; "the server returns any other error: the server is legacy"."""
         try:
             welcome = _read_discover(outcome)
         except InvalidMessage as error:
@@ -170,8 +172,9 @@ class Negotiator:
             self._fail("no common protocol version", now, supported=welcome.versions)
 
     def _refused(self, error: RpcError, now: float) -> None:
-        """ "The client retries with a supported version rather than falling back"; once per version,
-        even if it is the version just tried."""
+        """Try again: "the client retries with a supported version rather than falling back". Once per
+        version, even if it is the version just tried.
+        """
         supported = _supported(error)
         modern = self._config.of_era(Era.MODERN)
         offers = [v for v in modern if v in supported] if error.code == UNSUPPORTED_VERSION else modern[:1]
@@ -227,9 +230,7 @@ class Negotiator:
         if self._probe is not None:
             self._client.cancel(self._probe.id, now)
         self._client.post_urgent(
-            Send(
-                json.notification_bytes("notifications/initialized", None, None), "notifications/initialized"
-            )
+            Send(notification_bytes("notifications/initialized", None, None), "notifications/initialized")
         )
         self._agree(Era.LEGACY, version, welcome, now)
 
@@ -291,7 +292,7 @@ class Negotiator:
 
     def _meta(self, version: str) -> bytes:
         """The members that "client requests carry in `_meta`"."""
-        return json.members(
+        return object_members(
             {
                 "io.modelcontextprotocol/protocolVersion": version,
                 "io.modelcontextprotocol/clientInfo": unstructure(self._config.info, version),
@@ -302,8 +303,11 @@ class Negotiator:
 
 def _supported(error: RpcError) -> tuple[str, ...]:
     """`data.supported` of a version error; nothing where it has no usable shape."""
-    listed = error.data.get("supported") if isinstance(error.data, dict) else None
-    return tuple(v for v in listed if isinstance(v, str)) if isinstance(listed, list) else ()
+    return _texts(member(error.data, "supported")) or ()
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    return tuple(v for v in value if isinstance(v, str)) if is_array(value) else None
 
 
 def _result(outcome: Outcome) -> dict[str, Any]:
@@ -316,12 +320,10 @@ def _result(outcome: Outcome) -> dict[str, Any]:
 
 def _read_discover(outcome: Outcome) -> Welcome:
     result = _result(outcome)
-    versions = result.get("supportedVersions")
-    if not isinstance(versions, list):
+    versions = _texts(result.get("supportedVersions"))
+    if versions is None:
         raise InvalidMessage("expected an array", "$.supportedVersions")
-    meta = result.get("_meta")
-    info = meta.get(SERVER_INFO) if isinstance(meta, dict) else None
-    return _welcome(tuple(v for v in versions if isinstance(v, str)), result, info)
+    return _welcome(versions, result, member(result.get("_meta"), SERVER_INFO))
 
 
 def _read_initialize(outcome: Outcome) -> Welcome:
@@ -335,13 +337,10 @@ def _read_initialize(outcome: Outcome) -> Welcome:
 def _welcome(versions: tuple[str, ...], result: Mapping[str, Any], info: Any) -> Welcome:
     """Capabilities decide what happens, so they must be right; the rest is for display."""
     capabilities = result.get("capabilities")
-    if not isinstance(capabilities, dict):
+    if not is_object(capabilities):
         raise InvalidMessage("expected an object", "$.capabilities")
     try:
         server_info = structure_value(Implementation, info)
     except InvalidMessage:
         server_info = None
-    instructions = result.get("instructions")
-    return Welcome(
-        versions, capabilities, server_info, instructions if isinstance(instructions, str) else None
-    )
+    return Welcome(versions, capabilities, server_info, text(result.get("instructions")))

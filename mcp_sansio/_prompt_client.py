@@ -15,7 +15,6 @@ from typing import Any
 
 import attrs
 
-from . import _json as json
 from ._calls import Call, Outcome, Reply
 from ._client import Client
 from ._errors import (
@@ -34,9 +33,12 @@ from ._errors import (
     TimedOut,
 )
 from ._events import ArgumentCompleted, CallId, Op, OpFailed, PromptGone, PromptRendered, WalkFailed
+from ._json import encode
+from ._json import members as object_members
 from ._layers import ClientLayer
 from ._listing import Answer, Listing, ListingConfig
 from ._paging import Pager
+from ._plain import member
 from ._snapshot import ListSpec, Snapshot
 from ._structure import structure, structure_value
 from ._types import Completion, GetPromptResult, Prompt
@@ -128,7 +130,7 @@ class PromptClient(ClientLayer):
         if cursor is None:
             self.listing.list(op, now, stale_ok=stale_ok)
         else:
-            json.encode(cursor)
+            encode(cursor)
             self._pager.page(op, cursor, now)
         return op
 
@@ -151,7 +153,7 @@ class PromptClient(ClientLayer):
         params: dict[str, Any] = {"name": _string("name", name)}
         if arguments:
             params["arguments"] = _strings("arguments", arguments)
-        json.members(params)
+        object_members(params)
         op = self._begin("get", now)
         snapshot = self.snapshot
         seen = snapshot.by_name.get(name) if snapshot is not None else None
@@ -174,7 +176,7 @@ class PromptClient(ClientLayer):
             "argument": {"name": _string("argument", argument), "value": _string("value", value)},
         }
         known = _strings("context", context or {})
-        json.members({**params, **known})
+        object_members({**params, **known})
         op = self._begin("complete", now)
         self._completes[op] = _Complete(params, known)
         self._arm(op, now)
@@ -204,8 +206,7 @@ class PromptClient(ClientLayer):
 
     def filter(self, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
         """Listen for changes where the server announces them."""
-        declared = capabilities.get("prompts")
-        announces = isinstance(declared, Mapping) and declared.get("listChanged") is True
+        announces = member(capabilities.get("prompts"), "listChanged") is True
         return {TOPIC: True} if announces else {}
 
     def opened(self, now: float) -> None:

@@ -10,12 +10,12 @@ the caller decides what may be listed, got and completed; as soon as there is on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
-from . import _json as json
 from ._catalogue import Catalogue, CatalogueSnapshot, Entry
 from ._content import AskInput, Rendered, as_result
 from ._errors import (
@@ -29,7 +29,8 @@ from ._errors import (
 from ._events import CompletionRequested, IncomingRequest, PromptRequested
 from ._input import missing_capabilities, unknown_requests
 from ._layers import ServerLayer
-from ._request_state import StateSeal
+from ._plain import is_object, member, text
+from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
 from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure
 from ._types import Completion
@@ -40,7 +41,7 @@ TOPIC = "promptsListChanged"
 MAX_VALUES = 100
 
 
-def _unlimited(request: IncomingRequest, now: float) -> bool:
+def _unlimited(_request: IncomingRequest, _now: float) -> bool:
     return True
 
 
@@ -88,7 +89,7 @@ class PromptServer(ServerLayer):
     # --- layer ---
 
     def capabilities(self, version: str) -> Mapping[str, Any]:
-        """ "Servers that support prompts MUST declare the `prompts` capability." """
+        """Servers that support prompts "MUST declare the `prompts` capability"."""
         declared: dict[str, Any] = {"prompts": {"listChanged": True} if self.config.list_changed else {}}
         if self.config.completions and supports(version, "completions_capability"):
             declared["completions"] = {}
@@ -125,8 +126,8 @@ class PromptServer(ServerLayer):
         request = asked.request
         try:
             result = as_result(rendered)
-            encode_typed(result, request.version or "")
-            plain = unstructure(result, request.version or "")
+            encode_typed(result, request.version)
+            plain = unstructure(result, request.version)
             encoded = self.server.encode_result(request.version, plain)
         except LocalProtocolError as error:
             self.server.fail(request, str(error), now)
@@ -138,9 +139,9 @@ class PromptServer(ServerLayer):
         request = asked.request
         try:
             completion = _completion(values)
-            encode_typed(completion, request.version or "")
+            encode_typed(completion, request.version)
             encoded = self.server.encode_result(
-                request.version, {"completion": unstructure(completion, request.version or "")}
+                request.version, {"completion": unstructure(completion, request.version)}
             )
         except LocalProtocolError as error:
             self.server.fail(request, str(error), now)
@@ -154,7 +155,7 @@ class PromptServer(ServerLayer):
             self.on_change(TOPIC)
 
     def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
-        version = request.version or ""
+        version = request.version
         snapshot = self._current()
         prompts, last = self._page(snapshot, wire_shape(version), self._position(request, params), request)
         private = self.catalogue.visible is not None
@@ -174,7 +175,7 @@ class PromptServer(ServerLayer):
         return (self.config.label, "prompts/list", *who)
 
     def _position(self, request: IncomingRequest, params: Mapping[str, Any]) -> str | None:
-        """The name that the page starts after. "Invalid cursors SHOULD result in an error -32602." """
+        """The name that the page starts after: "invalid cursors SHOULD result in" -32602."""
         cursor = params.get("cursor")
         if cursor is None:
             return None
@@ -209,7 +210,7 @@ class PromptServer(ServerLayer):
         self, snapshot: CatalogueSnapshot, shape: str, start: str | None, principal: str | None
     ) -> tuple[bytes, str | None]:
         visible = self.catalogue.visible
-        allowed = None if visible is None else lambda prompt: visible(principal, prompt)
+        allowed = None if visible is None else partial(visible, principal)
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
         prompts = b",".join([self._encode(entry, shape) for entry in entries])
         return b"[" + prompts + b"]", entries[-1].prompt.name if more else None
@@ -252,20 +253,21 @@ class PromptServer(ServerLayer):
         """What a retry brings back: "servers MUST treat requestState as an attacker-controlled input"."""
         if request.era is Era.LEGACY:
             return {}, None
-        responses, token = params.get("inputResponses"), params.get("requestState")
-        if responses is not None and not isinstance(responses, dict):
+        responses: Any = params.get("inputResponses", {})
+        token = params.get("requestState")
+        if not is_object(responses):
             raise _Refused(INVALID_PARAMS, "inputResponses: must be an object")
         if token is None:
-            return responses or {}, None
-        opened = self._states.open(request.principal, "prompts/get", name, arguments, token, now)
+            return responses, None
+        opened = self._states.open(Origin(request.principal, request.method, name, arguments), token, now)
         if opened is None:
             raise _Refused(INVALID_PARAMS, "requestState: not valid for this request")
-        return responses or {}, opened[0]
+        return responses, opened[0]
 
     def _ask(self, asked: PromptRequested, ask: AskInput, now: float) -> None:
-        """ "Servers MUST NOT send an inputRequests that the client has not declared support for." """
+        """Ask for input: never for what "the client has not declared support for in its capabilities"."""
         request = asked.request
-        if not supports(request.version or "", "input_required"):
+        if not supports(request.version, "input_required"):
             self.server.fail(request, "this revision cannot ask for input", now)
             return
         unknown = unknown_requests(ask.requests)
@@ -287,9 +289,8 @@ class PromptServer(ServerLayer):
 
     def _encode_ask(self, asked: PromptRequested, ask: AskInput, now: float) -> bytes:
         request = asked.request
-        state = self._states.seal(
-            request.principal, request.method, asked.prompt.name, asked.arguments, ask.state, now
-        )
+        origin = Origin(request.principal, request.method, asked.prompt.name, asked.arguments)
+        state = self._states.seal(origin, ask.state, now)
         result: dict[str, Any] = {"requestState": state}
         if ask.requests:
             result["inputRequests"] = {
@@ -305,27 +306,24 @@ class PromptServer(ServerLayer):
             raise _Refused(METHOD_NOT_FOUND, "completions are not supported")
         if not self.config.allow_completion(request, now):
             raise _Refused(INTERNAL_ERROR, "too many completion requests")
-        ref, argument = params.get("ref"), params.get("argument")
-        if not isinstance(ref, dict) or ref.get("type") != "ref/prompt":
+        ref, argument, context = params.get("ref"), params.get("argument"), params.get("context")
+        if member(ref, "type") != "ref/prompt":
             raise _Refused(INVALID_PARAMS, "ref: must be a ref/prompt")
-        entry = self._entry(request, ref.get("name"), "ref.name")
-        if not isinstance(argument, dict):
-            raise _Refused(INVALID_PARAMS, "argument: must be an object")
-        name, value = argument.get("name"), argument.get("value")
-        if name not in [known.name for known in entry.prompt.arguments]:
-            raise _Refused(INVALID_PARAMS, f"argument.name: {entry.prompt.name!r} has no such argument")
-        if not isinstance(value, str):
-            raise _Refused(INVALID_PARAMS, "argument.value: must be a string")
-        context = params.get("context")
-        if context is not None and not isinstance(context, dict):
+        entry = self._entry(request, member(ref, "name"), "ref.name")
+        name, value = text(member(argument, "name")), text(member(argument, "value"))
+        if name is None or value is None:
+            raise _Refused(INVALID_PARAMS, "argument: must be an object with the strings name and value")
+        if name not in [declared.name for declared in entry.prompt.arguments]:
+            raise _Refused(INVALID_PARAMS, f"argument.name: {entry.prompt.name!r} has no argument {name!r}")
+        if context is not None and not is_object(context):
             raise _Refused(INVALID_PARAMS, "context: must be an object")
-        known = _strings("context.arguments", (context or {}).get("arguments"))
+        known = _strings("context.arguments", member(context, "arguments"))
         completer = entry.completers.get(name, ())
         asked = CompletionRequested(request, entry.prompt, name, value, known, completer)
         if callable(completer):
             self.server.emit(asked)
         else:
-            self.complete(asked, [text for text in completer if text.startswith(value)], now)
+            self.complete(asked, [known for known in completer if known.startswith(value)], now)
 
 
 class _Refused(Exception):
@@ -337,23 +335,24 @@ class _Refused(Exception):
 
 
 def _strings(field: str, value: object) -> dict[str, str]:
-    """ "arguments?: { [key: string]: string }": nothing else is made into text."""
+    """Arguments are strings, "arguments?: { [key: string]: string }"; nothing else is made into text."""
     if value is None:
         return {}
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise _Refused(INVALID_PARAMS, f"{field}: must be an object")
-    for name, text in value.items():
-        if not isinstance(text, str):
+    for name, argument in value.items():
+        if not isinstance(argument, str):
             raise _Refused(INVALID_PARAMS, f"{field}.{name}: must be a string")
     return value
 
 
-def _completion(values: Sequence[str] | Completion) -> Completion:
-    """ "Maximum 100 items per response.\""""
+def _completion(values: object) -> Completion:
+    """Completion values: "Maximum 100 items per response"."""
     if not isinstance(values, Completion):
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise LocalProtocolError(f"a completer returned {type(values).__name__}, not a sequence")
-        values = Completion(tuple(values), len(values), len(values) > MAX_VALUES)
+        found = cast("Sequence[str]", values)
+        values = Completion(tuple(found), len(found), len(found) > MAX_VALUES)
     if len(values.values) <= MAX_VALUES:
         return values
     return attrs.evolve(values, values=values.values[:MAX_VALUES], has_more=True)

@@ -12,55 +12,45 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import _json as json
-from ._errors import InvalidMessage
+import attrs
+
+from ._json import decode, encode
 from ._sealing import Keys, seal, unseal
 
 
+@attrs.frozen
+class Origin:
+    """The request that a state belongs to."""
+
+    principal: str | None
+    method: str
+    name: str
+    arguments: Mapping[str, str]
+
+    def binding(self) -> tuple[str, ...]:
+        """What the seal is bound to."""
+        digest = hashlib.sha256(encode(dict(sorted(self.arguments.items())))).hexdigest()
+        who = () if self.principal is None else (self.principal,)
+        return (self.method, self.name, digest, *who)
+
+
 class StateSeal:
-    """Seals and opens request states."""
+    """Seals and opens request states. `unix_offset` added to `now` is Unix time."""
 
     def __init__(self, keys: Keys, lifetime: float, unix_offset: float) -> None:
         self._keys = keys
         self._lifetime = lifetime
         self._offset = unix_offset
 
-    def seal(
-        self,
-        principal: str | None,
-        method: str,
-        name: str,
-        arguments: Mapping[str, str],
-        state: Any,
-        now: float,
-    ) -> str:
+    def seal(self, origin: Origin, state: Any, now: float) -> str:
         """A token for `state`; `LocalProtocolError` if that is no JSON value."""
-        payload = json.encode({"expires": now + self._offset + self._lifetime, "state": state})
-        return seal(self._keys, "state", _binding(principal, method, name, arguments), payload)
+        payload = encode({"expires": now + self._offset + self._lifetime, "state": state})
+        return seal(self._keys, "state", origin.binding(), payload)
 
-    def open(
-        self,
-        principal: str | None,
-        method: str,
-        name: str,
-        arguments: Mapping[str, str],
-        token: object,
-        now: float,
-    ) -> tuple[Any] | None:
+    def open(self, origin: Origin, token: object, now: float) -> tuple[Any] | None:
         """The state in a tuple; None if the token is not ours, not for this request, or too old."""
-        if not isinstance(token, str):
-            return None
-        payload = unseal(self._keys, "state", _binding(principal, method, name, arguments), token)
+        payload = unseal(self._keys, "state", origin.binding(), token) if isinstance(token, str) else None
         if payload is None:
             return None
-        try:
-            content = json.decode(payload)
-        except InvalidMessage:
-            return None
+        content = decode(payload)
         return (content["state"],) if now + self._offset < content["expires"] else None
-
-
-def _binding(principal: str | None, method: str, name: str, arguments: Mapping[str, str]) -> tuple[str, ...]:
-    digest = hashlib.sha256(json.encode(dict(sorted(arguments.items())))).hexdigest()
-    who = () if principal is None else (principal,)
-    return (method, name, digest, *who)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from . import _json as json
 from ._calls import Limits, encode_members, encode_meta
 from ._contract import Send
 from ._errors import (
@@ -23,8 +22,10 @@ from ._errors import (
     RpcError,
 )
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
+from ._json import RequestId, encode, error_bytes, notification_bytes, result_bytes
 from ._layers import ServerLayer
 from ._machine import MachineBase
+from ._plain import is_object
 from ._server_config import ServerConfig
 from ._stream import Stream, tag
 from ._structure import unstructure
@@ -78,7 +79,7 @@ class Server(MachineBase):
 
     def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
         """Answer a request with a result object that is encoded already, by `encode_result` for one."""
-        _stream(request).answer(request, json.result_bytes(request.id, result), now)
+        _stream(request).answer(request, result_bytes(request.id, result), now)
 
     def refuse(self, request: IncomingRequest, error: RpcError, now: float) -> None:
         """Answer a request with an error.
@@ -88,7 +89,7 @@ class Server(MachineBase):
         """
         if (-32099 <= error.code <= -32020 and error.code not in _DEFINED) or error.code in _RETIRED:
             raise LocalProtocolError(f"the error code {error.code} is reserved")
-        _stream(request).answer(request, json.error_bytes(request.id, error, omit_null_id=False), now)
+        _stream(request).answer(request, error_bytes(request.id, error, omit_null_id=False), now)
 
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:
         """Answer a request with a neutral -32603; `reason` goes into a local event only."""
@@ -118,8 +119,11 @@ class Server(MachineBase):
         limits: Limits | None = None,
         progress: bool = False,
     ) -> CallId:
-        """Make a request of a legacy client. "[Modern] servers MUST NOT initiate JSON-RPC requests":
-        raises `LocalProtocolError` unless the stream has an initialized legacy session."""
+        """Make a request of a legacy client.
+
+        Modern "servers MUST NOT initiate JSON-RPC requests": raises `LocalProtocolError` unless the stream
+        has an initialized legacy session.
+        """
         if not stream.ready or stream.done:
             raise LocalProtocolError("requests can be made of initialized legacy clients only")
         if limits is None:
@@ -134,7 +138,7 @@ class Server(MachineBase):
     ) -> None:
         """Send a notification: about a request that is still open, or to a legacy session."""
         members = encode_members(params)
-        data = json.notification_bytes(method, b"{" + members + b"}" if members else None, None)
+        data = notification_bytes(method, b"{" + members + b"}" if members else None, None)
         if isinstance(to, IncomingRequest):
             stream = _stream(to)
             stream.owed(to)
@@ -168,13 +172,13 @@ class Server(MachineBase):
         params: dict[str, Any] = {"progressToken": token, "progress": value}
         if total is not None:
             params["total"] = total
-        if message is not None and supports(request.version or "", "progress_message"):
+        if message is not None and supports(request.version, "progress_message"):
             params["message"] = message
         self.notify(request, "notifications/progress", params, now)
         owed.progress = value
         return True
 
-    def end_subscription(self, stream: Stream, listen: json.RequestId, now: float) -> None:
+    def end_subscription(self, stream: Stream, listen: RequestId, now: float) -> None:
         """End a listen stream from our side, gracefully.
 
         The specification wants the tagged result (patterns/subscriptions) and a `notifications/cancelled`
@@ -185,10 +189,10 @@ class Server(MachineBase):
             raise LocalProtocolError(f"no subscription {listen!r}")
         version = self.config.of_era(Era.MODERN)[0]
         result = self.encode_result(version, {"_meta": {SUBSCRIPTION_ID: listen}})
-        stream.post(Send(json.result_bytes(listen, result), id=listen))
+        stream.post(Send(result_bytes(listen, result), id=listen))
         if stream.shared:
-            params = json.encode({"requestId": listen})
-            stream.post(Send(json.notification_bytes("notifications/cancelled", params, None)))
+            params = encode({"requestId": listen})
+            stream.post(Send(notification_bytes("notifications/cancelled", params, None)))
 
     def close(self, now: float, reason: str = "the server is shutting down") -> None:
         """End everything: subscriptions gracefully, requests in flight as cancelled."""
@@ -203,16 +207,17 @@ class Server(MachineBase):
 
     # --- for layers and streams ---
 
-    def encode_result(self, version: str | None, result: Mapping[str, Any], kind: str = "complete") -> bytes:
-        """A result object as the revision wants it: "every modern result carries `resultType`", and
-        "servers SHOULD include serverInfo in every result's `_meta`"."""
-        if version is None or not supports(version, "result_type"):
-            return json.encode(dict(result))
+    def encode_result(self, version: str, result: Mapping[str, Any], kind: str = "complete") -> bytes:
+        """A result object as the revision wants it: in the modern era "the result MUST include a
+        `resultType` field", and "servers SHOULD include" `serverInfo` "in every result's `_meta`".
+        """
+        if not supports(version, "result_type"):
+            return encode(dict(result))
         meta = dict(result.get("_meta") or {})
         if self.config.name_itself:
             meta.setdefault(SERVER_INFO, unstructure(self.config.info, version))
         rest = {key: value for key, value in result.items() if key != "_meta"}
-        return json.encode({"resultType": kind, **rest, **({"_meta": meta} if meta else {})})
+        return encode({"resultType": kind, **rest, **({"_meta": meta} if meta else {})})
 
     def capabilities(self, version: str) -> dict[str, Any]:
         """What is declared in this revision."""
@@ -234,7 +239,7 @@ class Server(MachineBase):
         }
         if self.config.instructions is not None:
             result["instructions"] = self.config.instructions
-        return json.encode(result)
+        return encode(result)
 
     def dispatch(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
         """Find who answers a request."""
@@ -266,7 +271,7 @@ class Server(MachineBase):
             topic.announce()
 
     def _discover(self, request: IncomingRequest, now: float) -> None:
-        version = request.version or ""
+        version = request.version
         result: dict[str, Any] = {
             "supportedVersions": [*self.config.of_era(Era.MODERN)],
             "capabilities": self.capabilities(version),
@@ -278,11 +283,12 @@ class Server(MachineBase):
         self.respond(request, result, now)
 
     def _listen(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
-        """ "The server MUST send the acknowledgement as the first message carrying the subscription's ID",
-        naming "the subset the server agreed to honor"."""
+        """Open a subscription: its acknowledgement is "the first message carrying the subscription's ID",
+        and reflects "the subset the server agreed to honor".
+        """
         stream = _stream(request)
         wanted = params.get("notifications")
-        if not isinstance(wanted, dict):
+        if not is_object(wanted):
             self.refuse(request, RpcError(INVALID_PARAMS, "notifications must be an object"), now)
             return
         wrong = [name for name in self.topics if not isinstance(wanted.get(name, False), bool)]
@@ -292,13 +298,13 @@ class Server(MachineBase):
         if self._subscriptions >= self.config.max_subscriptions:
             self.refuse(request, RpcError(INTERNAL_ERROR, "too many subscriptions"), now)
             return
-        offered = self.announced_topics(request.version or "")
+        offered = self.announced_topics(request.version)
         topics = tuple(name for name in offered if wanted.get(name) is True)
         listener = Listener(stream, request.id, tag(request.id))
         stream.begin_listening(request)
-        acknowledged = json.encode({"notifications": dict.fromkeys(topics, True)})
+        acknowledged = encode({"notifications": dict.fromkeys(topics, True)})
         method = "notifications/subscriptions/acknowledged"
-        stream.post(Send(json.notification_bytes(method, acknowledged, listener.tag), method))
+        stream.post(Send(notification_bytes(method, acknowledged, listener.tag), method))
         stream.listen(listener, topics)
         self._subscriptions += 1
         self.emit(SubscriptionOpened(stream, request.id, topics))

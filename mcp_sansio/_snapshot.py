@@ -66,7 +66,7 @@ class Snapshot:
 
     def difference(self, before: Snapshot | None) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Names added, removed and changed since `before`, each in list order."""
-        old = before.by_name if before is not None else {}
+        old: Mapping[str, Any] = before.by_name if before is not None else {}
         added = tuple(name for name in self.by_name if name not in old)
         removed = tuple(name for name in old if name not in self.by_name)
         changed = tuple(

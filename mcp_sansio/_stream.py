@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from . import _json as json
 from ._calls import Call, Calls, Reply
 from ._contract import Carrier, Outgoing, Send
 from ._errors import (
@@ -41,8 +40,25 @@ from ._events import (
     SubscriptionEnded,
     WireFailed,
 )
+from ._json import (
+    Batch,
+    ErrorResponse,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    error_bytes,
+    notification_bytes,
+    request_bytes,
+    result_bytes,
+)
+from ._json import members as object_members
+from ._plain import is_id, is_object, params_of, text
 from ._structure import structure_value
-from ._tables import REPLY, SESSION, CallInput, Reply as ReplyState, ReplyInput, Session, SessionInput
+from ._tables import REPLY, SESSION, CallInput, ReplyInput, Session, SessionInput
+from ._tables import Reply as ReplyState
 from ._topics import SUBSCRIPTION_ID, Listener, Marker
 from ._types import Implementation
 from ._versions import Era, supports
@@ -73,6 +89,16 @@ class Owed:
     progress: float | None = None
 
 
+@attrs.frozen
+class Caller:
+    """Who makes a request, and in which revision: of a legacy session, or of one modern request."""
+
+    era: Era
+    version: str
+    info: Implementation | None
+    capabilities: Mapping[str, Any]
+
+
 class Stream:
     """One peer of a server. `peer` is for display, `principal` is whom the adapter has authenticated."""
 
@@ -81,18 +107,21 @@ class Stream:
         self.peer = peer
         self.principal = principal
         self.done = False
-        self.version: str | None = None
-        self.client_info: Implementation | None = None
-        self.client_capabilities: Mapping[str, Any] = {}
         self._session = SESSION.start
+        self._caller: Caller | None = None
         self._carrier: Carrier | None = None
         self._outbox: deque[Send | Marker] = deque()
         self._pending = 0
-        self._owed: dict[json.RequestId, Owed] = {}
-        self._listeners: dict[json.RequestId | None, Listener] = {}
+        self._owed: dict[RequestId, Owed] = {}
+        self._listeners: dict[RequestId | None, Listener] = {}
         self._finishing = False
         self._batch: _Batch | None = None
         self.calls = Calls(server, self._abandon)
+
+    @property
+    def version(self) -> str | None:
+        """The revision of the legacy session, if there is one."""
+        return None if self._caller is None else self._caller.version
 
     @property
     def want_read(self) -> bool:
@@ -122,21 +151,21 @@ class Stream:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
-    def receive(self, message: json.Message | json.Batch | json.Malformed, now: float) -> None:
+    def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """Take one message in."""
         now = self.server.tick(now)
         if self._finishing:
             return
         match message:
-            case json.Request():
+            case Request():
                 self._requested(message, now)
-            case json.Notification():
+            case Notification():
                 self._notified(message, now)
-            case json.Response() | json.ErrorResponse():
+            case Response() | ErrorResponse():
                 self._answered(message, now)
-            case json.Batch():
+            case Batch():
                 self._batched(message, now)
-            case json.Malformed():
+            case Malformed():
                 self._malformed(message, now)
 
     def receive_eof(self, reason: str, now: float) -> None:
@@ -214,7 +243,7 @@ class Stream:
         """The reply to a listen request is its end, so it is no debt meanwhile."""
         del self._owed[request.id]
 
-    def end_listener(self, listen: json.RequestId | None, reason: str) -> bool:
+    def end_listener(self, listen: RequestId | None, reason: str) -> bool:
         """Remove a listener; whether there was one."""
         listener = self._listeners.pop(listen, None)
         if listener is None:
@@ -226,7 +255,7 @@ class Stream:
             self.server.emit(SubscriptionEnded(self, listen, reason))
         return True
 
-    def listens(self) -> list[json.RequestId]:
+    def listens(self) -> list[RequestId]:
         """The ids of the open listen requests."""
         return [listen for listen in self._listeners if listen is not None]
 
@@ -268,16 +297,16 @@ class Stream:
             self.post(Send(b"[" + b",".join(batch.parts) + b"]"))
             batch.parts.clear()
 
-    def _error(self, wire_id: json.RequestId | None, code: int, message: str, data: Any = None) -> None:
+    def _error(self, wire_id: RequestId | None, code: int, message: str, data: Any = None) -> None:
         """Answer something that never became a debt."""
         omit = self.version is None or supports(self.version, "error_id_omitted")
-        encoded = json.error_bytes(wire_id, RpcError(code, message, data), omit_null_id=omit)
+        encoded = error_bytes(wire_id, RpcError(code, message, data), omit_null_id=omit)
         if self._batch is not None:
             self._batch.parts.append(encoded)
         else:
             self.post(Send(encoded, id=wire_id))
 
-    def _malformed(self, message: json.Malformed, now: float) -> None:
+    def _malformed(self, message: Malformed, now: float) -> None:
         self.server.emit(Diagnostic("bad-message", message.reason, message.data, self))
         call = self.calls.answered(message.id) if message.reply else None
         if call is not None:
@@ -285,8 +314,8 @@ class Stream:
         elif not message.reply:
             self._error(message.id, message.code, message.reason)
 
-    def _batched(self, message: json.Batch, now: float) -> None:
-        """ "MCP implementations MUST support receiving JSON-RPC batches": in 2025-03-26, and only there."""
+    def _batched(self, message: Batch, now: float) -> None:
+        """Batches: "MUST support receiving JSON-RPC batches", says 2025-03-26 and no other revision."""
         if self.version is None or not supports(self.version, "batching"):
             self._error(None, INVALID_REQUEST, "batches are not part of this protocol revision")
             return
@@ -298,7 +327,7 @@ class Stream:
 
     # requests
 
-    def _requested(self, message: json.Request, now: float) -> None:
+    def _requested(self, message: Request, now: float) -> None:
         if message.id in self._owed or message.id in self._listeners:
             self._error(message.id, INVALID_REQUEST, f"id {message.id!r} is in use")
             return
@@ -306,17 +335,17 @@ class Stream:
             self._error(message.id, INTERNAL_ERROR, "too many requests in flight")
             return
         try:
-            params = {} if message.params is None else json.decode(message.params)
+            params = params_of(message.params)
         except InvalidMessage as error:
             self._error(message.id, INVALID_PARAMS, str(error))
             return
-        meta = params.pop("_meta", None)
-        if meta is not None and not isinstance(meta, dict):
+        meta: Any = params.pop("_meta", {})
+        if is_object(meta):
+            self._route(message, params, meta, now)
+        else:
             self._error(message.id, INVALID_PARAMS, "_meta must be an object")
-            return
-        self._route(message, params, meta or {}, now)
 
-    def _route(self, message: json.Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
+    def _route(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
         modern = VERSION in meta or CLIENT_CAPABILITIES in meta
         if message.method == "initialize":
             self._initialize(message, params, modern, now)
@@ -325,24 +354,22 @@ class Stream:
         elif message.method == "ping":
             self._reply_now(message.id, b"{}")
             self.server.emit(PingAnswered(self))
-        elif self._session is not Session.NONE:
-            self._accept(message, params, meta, Era.LEGACY, self.version, self.client_info, now)
+        elif self._caller is not None:
+            self._accept(message, params, meta, self._caller, now)
         else:
             self._error(message.id, INVALID_PARAMS, f"_meta lacks {VERSION}, and there is no session")
 
-    def _reply_now(self, wire_id: json.RequestId, result: bytes) -> None:
-        encoded = json.result_bytes(wire_id, result)
+    def _reply_now(self, wire_id: RequestId, result: bytes) -> None:
+        encoded = result_bytes(wire_id, result)
         if self._batch is not None:
             self._batch.parts.append(encoded)
         else:
             self.post(Send(encoded, id=wire_id))
 
-    def _modern(
-        self, message: json.Request, params: dict[str, Any], meta: dict[str, Any], now: float
-    ) -> None:
-        """ "A request missing any required field is malformed; the server MUST reject it with -32602." """
+    def _modern(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
+        """A modern request; one "missing any required field is malformed; the server MUST reject it"."""
         version, capabilities = meta.get(VERSION), meta.get(CLIENT_CAPABILITIES)
-        if not isinstance(version, str) or not isinstance(capabilities, dict):
+        if not isinstance(version, str) or not is_object(capabilities):
             wrong = CLIENT_CAPABILITIES if isinstance(version, str) else VERSION
             self._error(message.id, INVALID_PARAMS, f"_meta lacks a usable {wrong}")
             return
@@ -354,38 +381,37 @@ class Stream:
             info = structure_value(Implementation, meta[CLIENT_INFO]) if CLIENT_INFO in meta else None
         except InvalidMessage:
             info = None  # "intended for display": nothing depends on it
-        self._accept(message, params, meta, Era.MODERN, version, info, now, capabilities)
+        self._accept(message, params, meta, Caller(Era.MODERN, version, info, capabilities), now)
 
-    def _unsupported(self, wire_id: json.RequestId, version: object) -> None:
+    def _unsupported(self, wire_id: RequestId, version: object) -> None:
         supported = [*self.server.config.of_era(Era.MODERN)]
         data = {"supported": supported, "requested": version}
-        text = f"Unsupported protocol version; supported: {', '.join(supported)}"
-        self._error(wire_id, UNSUPPORTED_VERSION, text, data)
+        reason = f"Unsupported protocol version; supported: {', '.join(supported)}"
+        self._error(wire_id, UNSUPPORTED_VERSION, reason, data)
 
     def _accept(
-        self,
-        message: json.Request,
-        params: dict[str, Any],
-        meta: dict[str, Any],
-        era: Era,
-        version: str | None,
-        info: Implementation | None,
-        now: float,
-        capabilities: Mapping[str, Any] | None = None,
+        self, message: Request, params: dict[str, Any], meta: dict[str, Any], caller: Caller, now: float
     ) -> None:
-        declared = self.client_capabilities if capabilities is None else capabilities
         request = IncomingRequest(
-            message.id, message.method, era, version, meta, self, self.principal, info, declared
+            message.id,
+            message.method,
+            caller.era,
+            caller.version,
+            meta,
+            self,
+            self.principal,
+            caller.info,
+            caller.capabilities,
         )
-        batch = self._batch if era is Era.LEGACY else None
+        batch = self._batch if caller.era is Era.LEGACY else None
         if batch is not None:
             batch.waiting += 1
-        self._owed[message.id] = Owed(request, batch)
+        self._owed[request.id] = Owed(request, batch)
         self.server.dispatch(request, params, now)
 
     # the legacy session
 
-    def _initialize(self, message: json.Request, params: dict[str, Any], modern: bool, now: float) -> None:
+    def _initialize(self, message: Request, params: dict[str, Any], modern: bool, now: float) -> None:
         legacy = self.server.config.of_era(Era.LEGACY)
         version = params.get("protocolVersion")
         if modern:
@@ -393,29 +419,29 @@ class Stream:
             self._error(message.id, METHOD_NOT_FOUND, f"initialize does not exist in {names}")
         elif not legacy:
             self._unsupported(message.id, version)
-        elif self._session is not Session.NONE or self._batch is not None:
+        elif self._caller is not None or self._batch is not None:
             self._error(message.id, INVALID_REQUEST, "initialize comes once, first and alone")
         elif not isinstance(version, str):
             self._error(message.id, INVALID_PARAMS, "protocolVersion must be a string")
         else:
             self._start_session(message.id, version if version in legacy else legacy[0], params)
 
-    def _start_session(self, wire_id: json.RequestId, version: str, params: dict[str, Any]) -> None:
-        """ "Otherwise, the server MUST respond with another protocol version it supports." """
+    def _start_session(self, wire_id: RequestId, version: str, params: dict[str, Any]) -> None:
+        """Answer the handshake; for a version that we do not know, with "another that it supports"."""
         try:
-            self.client_info = structure_value(Implementation, params.get("clientInfo"))
+            info = structure_value(Implementation, params.get("clientInfo"))
         except InvalidMessage:
-            self.client_info = None
+            info = None
         capabilities = params.get("capabilities")
-        self.client_capabilities = capabilities if isinstance(capabilities, dict) else {}
-        self.version = version
+        caller = Caller(Era.LEGACY, version, info, capabilities if is_object(capabilities) else {})
+        self._caller = caller
         self._session = SESSION.next(self._session, SessionInput.INITIALIZE)
         self.listen(Listener(self, None), ())
         self._reply_now(wire_id, self.server.welcome(version))
-        self.server.emit(SessionStarted(self, version, self.client_info, self.client_capabilities))
+        self.server.emit(SessionStarted(self, version, caller.info, caller.capabilities))
 
     def _initialized(self) -> None:
-        """ "Never before `initialized`": topics are joined now, with what changed since the handshake."""
+        """The client is ready: from now on it may be notified."""
         before, self._session = self._session, SESSION.next(self._session, SessionInput.INITIALIZED)
         if before is Session.ANSWERED:
             listener = self._listeners[None]
@@ -424,9 +450,9 @@ class Stream:
 
     # notifications
 
-    def _notified(self, message: json.Notification, now: float) -> None:
+    def _notified(self, message: Notification, now: float) -> None:
         try:
-            params = {} if message.params is None else json.decode(message.params)
+            params = params_of(message.params)
         except InvalidMessage as error:
             self.server.emit(Diagnostic("bad-notification", f"{message.method}: {error}", stream=self))
             return
@@ -442,14 +468,14 @@ class Stream:
             self.server.emit(NotificationReceived(message.method, params, self))
 
     def _cancelled(self, params: Mapping[str, Any]) -> None:
-        """ "Unknown request IDs SHOULD be ignored", and so should cancellations that come too late."""
-        wire_id, reason = params.get("requestId"), params.get("reason")
-        if type(wire_id) not in (int, str):
+        """Cancel what is still open; "unknown request IDs" and "already completed requests" are ignored."""
+        wire_id = params.get("requestId")
+        if not is_id(wire_id):
             return
         owed = self._owed.get(wire_id)
-        if owed is not None and owed.request.id == wire_id and type(owed.request.id) is type(wire_id):
+        if owed is not None:
             self._settle(owed, ReplyInput.CANCEL)
-            self.server.emit(RequestCancelled(owed.request, reason if isinstance(reason, str) else None))
+            self.server.emit(RequestCancelled(owed.request, text(params.get("reason"))))
             if owed.batch is not None:
                 self._flush_batch(owed.batch)
         else:
@@ -457,33 +483,31 @@ class Stream:
 
     # requests of ours to a legacy client
 
-    def _answered(self, message: json.Response | json.ErrorResponse, now: float) -> None:
+    def _answered(self, message: Response | ErrorResponse, now: float) -> None:
         call = self.calls.answered(message.id)
         if call is None:
             self.server.emit(
                 Diagnostic("unknown-reply", f"a reply to {message.id!r}, which nobody waits for", stream=self)
             )
-        elif isinstance(message, json.Response):
+        elif isinstance(message, Response):
             self.calls.end(call, CallInput.ANSWER, Reply(message.result), now)
         else:
             self.calls.end(call, CallInput.ANSWER, message.error, now)
 
     def send_call(self, call: Call) -> None:
         """Post a request; it counts as sent, since nothing on a server waits for anything."""
-        parts = [b'"progressToken":%d' % call.wire_id] if call.wants_progress else []
-        meta = b",".join(parts + [call.meta] if call.meta else parts) or None
+        progress = b'"progressToken":%d' % call.wire_id if call.wants_progress else b""
+        meta = b",".join(part for part in (progress, call.meta) if part) or None
         self.calls.pulled(call)
         self.post(
-            Send(
-                json.request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id
-            )
+            Send(request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id)
         )
 
     def _abandon(self, call: Call) -> None:
         params = b'{"requestId":%d}' % call.wire_id
-        self.post(Send(json.notification_bytes("notifications/cancelled", params, None)))
+        self.post(Send(notification_bytes("notifications/cancelled", params, None)))
 
 
-def tag(wire_id: json.RequestId) -> bytes:
+def tag(wire_id: RequestId) -> bytes:
     """The `_meta` member that ties a notification to its subscription."""
-    return json.members({SUBSCRIPTION_ID: wire_id})
+    return object_members({SUBSCRIPTION_ID: wire_id})

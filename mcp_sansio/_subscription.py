@@ -16,6 +16,7 @@ from ._calls import Call, Limits, Outcome
 from ._errors import METHOD_NOT_FOUND, RpcError
 from ._events import ChannelChanged, Diagnostic
 from ._layers import ClientLayer
+from ._plain import member
 from ._tables import LISTEN, Listen, ListenInput
 from ._versions import Era
 
@@ -128,8 +129,7 @@ class Subscriptions:
             return
         self._client.cancel_timer(self._unacknowledged)
         honoured = params.get("notifications")
-        honoured = honoured if isinstance(honoured, Mapping) else {}
-        live = tuple(topic for topic in self._filter if honoured.get(topic))
+        live = tuple(topic for topic in self._filter if member(honoured, topic))
         if not live:
             call, self._call = self._call, None
             self._client.cancel(call.id, now)
@@ -186,8 +186,7 @@ class Subscriptions:
 
 
 def _tag(params: Mapping[str, Any]) -> Any:
-    meta = params.get("_meta")
-    return meta.get(SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
+    return member(params.get("_meta"), SUBSCRIPTION_ID)
 
 
 def _same_id(value: object, call: Call) -> bool:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from . import _json as json
 from ._coalescer import Coalescer
 from ._contract import Send
+from ._json import RequestId, notification_bytes
 from ._tables import SUBSCRIPTION, Subscription, SubscriptionInput
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Topic:
         self.changes = 0
         self.listeners: dict[Listener, None] = {}
         self.burst = Coalescer(quiet, max_wait)
-        self._plain = Send(json.notification_bytes(method, None, None), method)
+        self._plain = Send(notification_bytes(method, None, None), method)
 
     def announce(self) -> None:
         """Mark every listener that has not been told of the last change."""
@@ -44,7 +44,7 @@ class Topic:
         """The message for one listener; all legacy sessions share theirs."""
         if listener.id is None:
             return self._plain
-        return Send(json.notification_bytes(self.method, None, listener.tag), self.method)
+        return Send(notification_bytes(self.method, None, listener.tag), self.method)
 
 
 @attrs.define(eq=False)
@@ -52,7 +52,7 @@ class Listener:
     """Somebody who listens: `id` is that of the listen request, None for a legacy session."""
 
     stream: Stream
-    id: json.RequestId | None
+    id: RequestId | None
     tag: bytes = b""
     told: dict[str, int] = attrs.field(factory=dict[str, int])
     states: dict[str, Subscription] = attrs.field(factory=dict[str, Subscription])
