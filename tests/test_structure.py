@@ -1,0 +1,483 @@
+"""Attrs values and the wire: strict reading with paths, writing per revision, pages whose items stay raw."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_sansio._errors import Inexpressible, InvalidMessage, LocalProtocolError
+from mcp_sansio._json import MAX_DEPTH, decode, encode
+from mcp_sansio._structure import (
+    MAX_TTL,
+    Page,
+    encode_typed,
+    result_head,
+    split_extra,
+    structure,
+    structure_page,
+    structure_value,
+    unstructure,
+)
+from mcp_sansio._types import (
+    Annotations,
+    AudioContent,
+    BlobResource,
+    Completion,
+    EmbeddedResource,
+    GetPromptResult,
+    Icon,
+    ImageContent,
+    Implementation,
+    InputRequest,
+    InputRequired,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ResourceLink,
+    TextContent,
+    TextResource,
+)
+from mcp_sansio._versions import (
+    ALL_VERSIONS,
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    V2026_07_28,
+)
+
+NEWEST = ALL_VERSIONS[-1]
+
+
+def deep(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_with_everything_is_read() -> None:
+    raw = (
+        b'{"name":"p","title":"P","description":"d","arguments":[{"name":"a","title":"A","description":"x",'
+        b'"required":false}],"icons":[{"src":"s","mimeType":"m","sizes":["48x48","any"],"theme":"dark"}],'
+        b'"_meta":{"k":[1,{"l":null}]},"unknown":{"a":1}}'
+    )
+    assert structure(Prompt, raw) == Prompt(
+        "p",
+        "P",
+        "d",
+        (PromptArgument("a", "A", "x", required=False),),
+        (Icon("s", "m", ("48x48", "any"), "dark"),),
+        {"k": [1, {"l": None}]},
+    )
+
+
+def test_null_for_an_optional_member_is_absence() -> None:
+    raw = b'{"name":"p","title":null,"description":null,"arguments":null,"icons":null,"_meta":null}'
+    assert structure(Prompt, raw) == structure(Prompt, b'{"name":"p"}') == Prompt("p")
+
+
+def test_an_untyped_value_is_read_alike() -> None:
+    value = {"name": "p", "arguments": [{"name": "a"}], "other": 1}
+    assert structure_value(Prompt, value) == structure(Prompt, encode(value))
+    with pytest.raises(InvalidMessage) as refused:
+        structure_value(Completion, None)
+    assert (refused.value.reason, refused.value.path) == ("Expected `object`, got `null`", "$")
+    with pytest.raises(InvalidMessage) as refused:
+        structure_value(Completion, {"values": ["a", 5]})
+    assert refused.value.path == "$.values[1]"
+
+
+def test_members_without_a_field_are_kept_where_there_is_a_place_for_them() -> None:
+    raw = b'{"messages":[],"resultType":"complete","_meta":{"a":1},"x-vendor":{"b":[2]},"ttlMs":5}'
+    expected = GetPromptResult((), None, {"a": 1}, {"x-vendor": {"b": [2]}, "ttlMs": 5})
+    assert structure(GetPromptResult, raw) == expected
+    assert structure_value(GetPromptResult, decode(raw)) == expected
+    assert split_extra(GetPromptResult, decode(raw)) == {"x-vendor": {"b": [2]}, "ttlMs": 5}
+    assert split_extra(InputRequired, {"inputRequests": {}, "requestState": "", "a": 1}) == {"a": 1}
+
+
+def test_what_a_server_asks_for_is_read() -> None:
+    requests = b'{"__proto__":{"method":"m","params":{"a":1}},"b":{"method":"n"}}'
+    raw = b'{"inputRequests":%b,"requestState":"s"}' % requests
+    assert structure(InputRequired, raw) == InputRequired(
+        {"__proto__": InputRequest("m", {"a": 1}), "b": InputRequest("n")}, "s"
+    )
+    assert structure(InputRequired, b'{"resultType":"input_required"}') == InputRequired()
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"[", b'"', b'{"name":"p"} x', b'{"name":"\xff"}', rb'{"name":"\ud800"}']
+)
+def test_what_is_no_json_is_refused(raw: bytes) -> None:
+    with pytest.raises(InvalidMessage):
+        structure(Prompt, raw)
+
+
+def test_depth_is_limited_exactly() -> None:
+    for member in (b'"_meta":{"k":%b}', b'"unknown":{"k":%b}'):
+        structure(Prompt, b'{"name":"p",%b}' % (member % deep(MAX_DEPTH - 2)))
+        with pytest.raises(InvalidMessage, match="nested deeper than 128"):
+            structure(Prompt, b'{"name":"p",%b}' % (member % deep(MAX_DEPTH - 1)))
+        with pytest.raises(InvalidMessage, match="nested"):
+            structure(Prompt, b'{"name":"p",%b}' % (member % deep(100_000)))
+    structure(GetPromptResult, b'{"messages":[],"extra":%b}' % deep(MAX_DEPTH - 1))
+    with pytest.raises(InvalidMessage, match="nested deeper than 128"):
+        structure(GetPromptResult, b'{"messages":[],"extra":%b}' % deep(MAX_DEPTH))
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+PROMPT = Prompt("p", "P", "d", (PromptArgument("a", "A", "x", required=True),), (Icon("s"),), {"k": 1})
+
+
+def test_a_prompt_is_written_as_each_revision_knows_it() -> None:
+    old_argument = {"name": "a", "description": "x", "required": True}
+    argument = {"name": "a", "title": "A", "description": "x", "required": True}
+    oldest = {"name": "p", "description": "d", "arguments": [old_argument]}
+    titled = {"name": "p", "title": "P", "description": "d", "arguments": [argument], "_meta": {"k": 1}}
+    full = {**titled, "icons": [{"src": "s"}]}
+    expected = dict(zip(ALL_VERSIONS, [oldest, oldest, titled, full, full], strict=True))
+    assert {version: unstructure(PROMPT, version) for version in ALL_VERSIONS} == expected
+    assert {version: decode(encode_typed(PROMPT, version)) for version in ALL_VERSIONS} == expected
+
+
+def test_an_implementation_is_written_as_each_revision_knows_it() -> None:
+    full = Implementation("n", "1", "T", "d", "https://w", (Icon("s"),))
+    oldest = {"name": "n", "version": "1"}
+    titled = {**oldest, "title": "T"}
+    newest = {**titled, "description": "d", "websiteUrl": "https://w", "icons": [{"src": "s"}]}
+    expected = [oldest, oldest, titled, newest, newest]
+    assert [unstructure(full, version) for version in ALL_VERSIONS] == expected
+
+
+def test_annotations_and_meta_of_content_came_with_their_revision() -> None:
+    block = TextContent("t", Annotations(("user",), 0.5, "2025-01-01"), {"k": 1})
+    old = {"type": "text", "text": "t", "annotations": {"audience": ["user"], "priority": 0.5}}
+    assert unstructure(block, V2025_03_26) == old
+    assert unstructure(block, V2025_06_18) == {
+        **old,
+        "annotations": {"audience": ["user"], "priority": 0.5, "lastModified": "2025-01-01"},
+        "_meta": {"k": 1},
+    }
+
+
+CONTENT: list[tuple[Any, str]] = [
+    (TextContent("t"), V2024_11_05),
+    (ImageContent("ZA==", "image/png"), V2024_11_05),
+    (EmbeddedResource(TextResource("file:///a%20b", "x")), V2024_11_05),
+    (EmbeddedResource(BlobResource("u", "ZA==", "m")), V2024_11_05),
+    (AudioContent("ZA==", "audio/wav"), V2025_03_26),
+    (ResourceLink("u", "n", "T", "d", "m", 2**60, (Icon("i"),), Annotations(("assistant",))), V2025_06_18),
+]
+
+
+@pytest.mark.parametrize(("block", "since"), CONTENT)
+@pytest.mark.parametrize("version", ALL_VERSIONS)
+def test_content_round_trips_from_its_revision_on(block: Any, since: str, version: str) -> None:
+    result = GetPromptResult((PromptMessage("user", block), PromptMessage("assistant", block)), "d")
+    if version < since:
+        for write in (unstructure, encode_typed):
+            with pytest.raises(Inexpressible, match=version):
+                write(result, version)
+        return
+    read = structure(GetPromptResult, encode_typed(result, version))
+    if version >= V2025_11_25:
+        assert read == result
+    assert read.messages[0].content.type == block.type
+
+
+def test_unnamed_members_are_written_beside_the_named() -> None:
+    result = GetPromptResult((), "d", {"a": 1}, {"x-vendor": [1]})
+    assert unstructure(result, V2024_11_05) == {
+        "messages": [],
+        "description": "d",
+        "_meta": {"a": 1},
+        "x-vendor": [1],
+    }
+    assert structure(GetPromptResult, encode_typed(result, NEWEST)) == result
+
+
+@pytest.mark.parametrize("name", ["messages", "description", "_meta", "resultType"])
+def test_unnamed_members_may_not_pose_as_named(name: str) -> None:
+    with pytest.raises(LocalProtocolError, match=name):
+        unstructure(GetPromptResult((), extra={name: "x"}), NEWEST)
+
+
+def test_absent_members_are_omitted_and_given_ones_are_not() -> None:
+    assert unstructure(Prompt("p"), NEWEST) == {"name": "p"}
+    assert unstructure(Prompt("p", "", "", (), (), {}), NEWEST) == {
+        "name": "p",
+        "title": "",
+        "description": "",
+        "_meta": {},
+    }
+    assert unstructure(Completion((), 0, has_more=False), NEWEST) == {
+        "values": [],
+        "total": 0,
+        "hasMore": False,
+    }
+    assert unstructure(Annotations((), 0.0), NEWEST) == {"audience": [], "priority": 0.0}
+
+
+def test_any_mapping_serves_as_an_object_and_a_list_as_a_tuple() -> None:
+    prompt = Prompt("p", arguments=[PromptArgument("a")], meta=MappingProxyType({"k": MappingProxyType({})}))  # type: ignore[arg-type]  # tolerated
+    assert encode_typed(prompt, NEWEST) == b'{"name":"p","arguments":[{"name":"a"}],"_meta":{"k":{}}}'
+
+
+MISTAKES: list[Any] = [
+    Prompt(5),  # type: ignore[arg-type]
+    Prompt(None),  # type: ignore[arg-type]
+    Prompt(b"p"),  # type: ignore[arg-type]
+    Prompt("\ud800"),
+    Prompt("p", title=5),  # type: ignore[arg-type]
+    Prompt("p", description=["d"]),  # type: ignore[arg-type]
+    Prompt("p", arguments="ab"),  # type: ignore[arg-type]
+    Prompt("p", arguments={}),  # type: ignore[arg-type]
+    Prompt("p", arguments=5),  # type: ignore[arg-type]
+    Prompt("p", arguments=("a",)),  # type: ignore[arg-type]
+    Prompt("p", arguments=(PromptArgument("a", required=1),)),  # type: ignore[arg-type]
+    Prompt("p", icons=(Icon("s", sizes="48x48"),)),  # type: ignore[arg-type]
+    Prompt("p", icons=(Icon("s", theme="blue"),)),  # type: ignore[arg-type]
+    Prompt("p", meta=5),  # type: ignore[arg-type]
+    Prompt("p", meta={1: 2}),  # type: ignore[dict-item]
+    Prompt("p", meta={"k": {1: 2}}),
+    Prompt("p", meta={"k": float("nan")}),
+    Prompt("p", meta={"k": {1, 2}}),
+    Prompt("p", meta={"k": Prompt("q")}),
+    PromptMessage("system", TextContent("t")),  # type: ignore[arg-type]
+    PromptMessage("user", "t"),  # type: ignore[arg-type]
+    PromptMessage("user", (TextContent("t"),)),  # type: ignore[arg-type]
+    PromptMessage("user", Prompt("p")),  # type: ignore[arg-type]
+    PromptMessage("user", EmbeddedResource(TextContent("t"))),  # type: ignore[arg-type]
+    TextContent("t", Annotations(priority=1.5)),
+    TextContent("t", Annotations(priority=-0.1)),
+    TextContent("t", Annotations(priority=float("nan"))),
+    TextContent("t", Annotations(audience=("system",))),  # type: ignore[arg-type]
+    Completion("abc"),  # type: ignore[arg-type]
+    Completion((), total=1.0),  # type: ignore[arg-type]
+    Completion((), total=True),
+    GetPromptResult((), extra={"k": object()}),
+    GetPromptResult((), extra=5),  # type: ignore[arg-type]
+    GetPromptResult(None),  # type: ignore[arg-type]
+    5,
+    None,
+    "text",
+    {"name": "p"},
+    Prompt,
+]
+
+
+@pytest.mark.parametrize("version", [V2024_11_05, V2025_11_25, V2026_07_28])
+@pytest.mark.parametrize("value", MISTAKES, ids=repr)
+def test_a_field_that_holds_something_else_is_refused_in_every_revision(value: Any, version: str) -> None:
+    with pytest.raises(LocalProtocolError):
+        encode_typed(value, version)
+
+
+def test_an_unknown_revision_is_refused() -> None:
+    with pytest.raises(LocalProtocolError, match="unknown protocol version"):
+        encode_typed(Prompt("p"), "2099-01-01")
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+MAYBE = st.none() | TEXT
+OBJECT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT), max_size=3)
+ICON = st.builds(
+    Icon, TEXT, MAYBE, st.lists(TEXT, max_size=2).map(tuple), st.sampled_from([None, "light", "dark"])
+)
+ARGUMENT = st.builds(PromptArgument, TEXT, MAYBE, MAYBE, st.none() | st.booleans())
+PROMPTS = st.builds(
+    Prompt,
+    TEXT,
+    MAYBE,
+    MAYBE,
+    st.lists(ARGUMENT, max_size=3).map(tuple),
+    st.lists(ICON, max_size=2).map(tuple),
+    st.none() | OBJECT,
+)
+
+
+def is_part(part: Any, whole: Any) -> bool:
+    """Whether `part` is `whole` with nothing but members of objects left out."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and is_part(value, whole[key]) for key, value in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) == len(whole) and all(map(is_part, part, whole))
+    return bool(part == whole)
+
+
+@given(PROMPTS, st.sampled_from(ALL_VERSIONS))
+def test_prompts_round_trip_and_older_revisions_only_lose_members(prompt: Prompt, version: str) -> None:
+    raw = encode_typed(prompt, version)
+    read = structure(Prompt, raw)
+    assert encode_typed(read, version) == raw
+    if version >= V2025_11_25:
+        assert read == prompt
+    assert is_part(decode(raw), decode(encode_typed(prompt, NEWEST)))
+
+
+@given(OBJECT.map(encode) | st.binary(max_size=40), st.sampled_from([Prompt, GetPromptResult, InputRequired]))
+def test_only_invalid_message_leaves_structure(raw: bytes, cls: Any) -> None:
+    for read in (
+        lambda: structure(cls, raw),
+        lambda: structure_page(raw, "prompts"),
+        lambda: result_head(raw),
+    ):
+        try:
+            assert read() is not None
+        except InvalidMessage as refused:
+            assert refused.reason  # noqa: PT017  # either outcome is right, no other exception is
+
+
+# --- results -------------------------------------------------------------------------------------------
+
+
+def test_a_page_leaves_its_items_raw() -> None:
+    raw = (
+        b'{"prompts":[{"name":"p"}, {"name" : 5},7,[]],"nextCursor":"c","ttlMs":1500,"cacheScope":"public",'
+        b'"_meta":{"mcp-sansio/snapshot":"abc","k":1},"resultType":"complete"}'
+    )
+    page = structure_page(raw, "prompts")
+    assert page == Page(
+        (b'{"name":"p"}', b'{"name" : 5}', b"7", b"[]"),
+        "c",
+        1.5,
+        "public",
+        "abc",
+        {"mcp-sansio/snapshot": "abc", "k": 1},
+    )
+    assert all(type(item) is bytes for item in page.items)
+
+
+def test_a_page_of_anything_else_is_read_by_its_key() -> None:
+    assert structure_page(b'{"tools":[1],"prompts":[2]}', "tools").items == (b"1",)
+
+
+def test_a_bare_page() -> None:
+    assert structure_page(b'{"prompts":[]}', "prompts") == Page((), None, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "cursor"),
+    [
+        (b'{"prompts":[],"nextCursor":null}', None),
+        (b'{"prompts":[],"nextCursor":""}', ""),
+        (rb'{"prompts":[],"nextCursor":" a/b?c=d&e \u00e9\u2028"}', " a/b?c=d&e é\u2028"),
+        (b'{"prompts":[],"nextCursor":"null"}', "null"),
+    ],
+)
+def test_a_cursor_is_a_string_or_absent(raw: bytes, cursor: str | None) -> None:
+    assert structure_page(raw, "prompts").next_cursor == cursor
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        (b'{"prompts":[],"nextCursor":5}', "$.nextCursor"),
+        (b'{"prompts":[],"nextCursor":false}', "$.nextCursor"),
+        (b'{"prompts":{}}', "$.prompts"),
+        (b'{"prompts":""}', "$.prompts"),
+        (b'{"prompts":null}', "$.prompts"),
+        (b'{"prompts":[],"_meta":[]}', "$._meta"),
+        (b'{"prompts":[],"_meta":"x"}', "$._meta"),
+        (b'{"items":[]}', "$"),
+        (b"[]", "$"),
+        (b'{"prompts":[}', "$"),
+    ],
+)
+def test_what_is_no_page_is_refused(raw: bytes, path: str) -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        structure_page(raw, "prompts")
+    assert refused.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("given_ms", "seconds"),
+    [
+        (b"0", 0.0),
+        (b"1", 0.001),
+        (b"300000", 300.0),
+        (b"-1", 0.0),
+        (b"1.5", 0.0),
+        (b"1000.0", 0.0),
+        (b'"300000"', 0.0),
+        (b"null", 0.0),
+        (b"true", 0.0),
+        (b"[]", 0.0),
+        (b"1e400", 0.0),
+        (b"9007199254740993", MAX_TTL),
+        (b"1" + b"0" * 400, MAX_TTL),
+        (b"31536000000", MAX_TTL),
+        (b"31535999999", 31535999.999),
+    ],
+)
+def test_a_freshness_hint_never_costs_the_list(given_ms: bytes, seconds: float) -> None:
+    page = structure_page(b'{"prompts":[1],"ttlMs":%b}' % given_ms, "prompts")
+    assert page.ttl == seconds
+    assert type(page.ttl) is float
+    assert page.items == (b"1",)
+
+
+@pytest.mark.parametrize(
+    ("given", "scope"),
+    [
+        (b'"public"', "public"),
+        (rb'"\u0070ublic"', "public"),
+        (b'"private"', "private"),
+        (b'"Public"', "private"),
+        (b'"shared"', "private"),
+        (b"null", "private"),
+        (b"5", "private"),
+        (b"1e999", "private"),
+    ],
+)
+def test_an_unknown_scope_is_private(given: bytes, scope: str) -> None:
+    assert structure_page(b'{"prompts":[],"cacheScope":%b}' % given, "prompts").scope == scope
+
+
+def test_the_depth_of_a_page_is_limited_exactly_outside_its_items() -> None:
+    for member in (b'"_meta":{"k":%b}', b'"unknown":{"k":%b}'):
+        raw = b'{"prompts":[],%b}'
+        structure_page(raw % (member % deep(MAX_DEPTH - 2)), "prompts")
+        with pytest.raises(InvalidMessage, match="nested deeper than 128"):
+            structure_page(raw % (member % deep(MAX_DEPTH - 1)), "prompts")
+
+
+def test_many_and_roomy_items_do_not_make_a_page_deep() -> None:
+    items = [b'{"name":"p%d","arguments":[{"name":"a"}]}' % i for i in range(1000)]
+    for separator in (b",", b" ,\n      "):
+        assert structure_page(b'{"prompts":[%b]}' % separator.join(items), "prompts").items == tuple(items)
+    wide = b'{"prompts":[],"_meta":{"k":[%b]}}' % b",".join([b"{}"] * 500)
+    assert structure_page(wide, "prompts").items == ()
+
+
+def test_a_deep_item_is_found_when_it_is_read() -> None:
+    page = structure_page(b'{"prompts":[{"name":"p","_meta":{"k":%b}}]}' % deep(MAX_DEPTH), "prompts")
+    with pytest.raises(InvalidMessage, match="nested deeper"):
+        structure(Prompt, page.items[0])
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"{}", "complete"),
+        (b'{"resultType":"complete","a":1}', "complete"),
+        (b'{"a":1,"resultType":"input_required"}', "input_required"),
+        (b'{"resultType":"deferred"}', "deferred"),
+        (b'{"resultType":""}', ""),
+    ],
+)
+def test_the_type_of_a_result_is_complete_unless_it_says_otherwise(raw: bytes, kind: str) -> None:
+    assert result_head(raw) == kind
+
+
+@pytest.mark.parametrize("raw", [b'{"resultType":null}', b'{"resultType":5}', b'{"resultType":["complete"]}'])
+def test_a_type_that_is_no_string_is_refused(raw: bytes) -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        result_head(raw)
+    assert refused.value.path == "$.resultType"
