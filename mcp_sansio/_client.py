@@ -17,7 +17,6 @@ from ._calls import Call, Calls, Limits, Owner, Reply, encode_members, encode_me
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
-    METHOD_NOT_FOUND,
     Cancelled,
     Closed,
     InvalidMessage,
@@ -35,11 +34,9 @@ from ._events import (
     InputNeeded,
     NotificationReceived,
     Op,
-    PingAnswered,
-    RequestCancelled,
-    RequestReceived,
     WireFailed,
 )
+from ._incoming import IncomingRequests
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
 from ._json import (
     Batch,
@@ -51,15 +48,13 @@ from ._json import (
     RequestId,
     Response,
     encode,
-    error_bytes,
     notification_bytes,
     request_bytes,
-    result_bytes,
 )
 from ._layers import ClientLayer
 from ._machine import MachineBase
 from ._negotiation import Negotiator
-from ._plain import member, params_of, text
+from ._plain import is_id, params_of, text
 from ._structure import result_head, structure
 from ._subscription import Subscriptions
 from ._tables import CallInput, CallState
@@ -81,7 +76,7 @@ class Client(MachineBase):
         self._urgent: deque[Call | Outgoing] = deque()
         self._outbox: deque[Call | Outgoing] = deque()
         self._calls = Calls(self, self._abandon)
-        self._incoming: dict[RequestId, IncomingRequest] = {}
+        self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
         self._channels = Subscriptions(self, layers)
         for layer in layers:
@@ -161,12 +156,8 @@ class Client(MachineBase):
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError, now: float) -> None:
         """Answer a request that a legacy server made."""
-        if self._incoming.get(request.id) is not request:
-            raise LocalProtocolError(f"request {request.id!r} is not open")
-        data = _response(request.id, answer)
         self.tick(now)
-        del self._incoming[request.id]
-        self._post(Send(data, id=request.id))
+        self._incoming.respond(request, answer)
 
     def cancel(self, call: CallId, now: float) -> None:
         """Give up on a call; nothing happens if it has ended already."""
@@ -207,7 +198,7 @@ class Client(MachineBase):
             case Notification():
                 self._notified(message, now)
             case Request():
-                self._requested(message, now)
+                self._incoming.requested(message)
             case Batch():
                 self._batch(message, now)
             case Malformed():
@@ -226,7 +217,7 @@ class Client(MachineBase):
         self._carrier = None
         self._urgent.clear()
         self._outbox = deque(entry for entry in self._outbox if isinstance(entry, Call))
-        self._incoming.clear()
+        self._incoming.detach(reason)
         self._negotiator.detach()
         self.emit(Disconnected(reason))
         for layer in self._layers:
@@ -283,6 +274,10 @@ class Client(MachineBase):
         )
         self._post(call, urgent=urgent)
         return call
+
+    def post(self, message: Send) -> None:
+        """Send a message when its turn comes."""
+        self._post(message)
 
     def post_urgent(self, message: Send) -> None:
         """Send a message ahead of everything that waits."""
@@ -438,36 +433,8 @@ class Client(MachineBase):
         wire_id = params.get("requestId")
         if self.era is Era.MODERN:
             self._channels.cancelled(wire_id, now)
-            return
-        request = self._incoming.pop(wire_id, None) if isinstance(wire_id, int | str) else None
-        if request is not None:
-            self.emit(RequestCancelled(request, text(params.get("reason"))))
-
-    # requests of a legacy server
-
-    def _requested(self, message: Request, now: float) -> None:
-        if self.era is Era.MODERN:
-            self.emit(Diagnostic("server-request", f"a modern server sent the request {message.method}"))
-        elif message.method == "ping":
-            self._post(Send(result_bytes(message.id, b"{}"), id=message.id), urgent=True)
-            self.emit(PingAnswered())
-        elif self.version is None or message.method not in self.config.answers:
-            error = RpcError(METHOD_NOT_FOUND, f"{message.method} is not offered by this client")
-            self._post(Send(error_bytes(message.id, error, omit_null_id=False), id=message.id))
-        else:
-            self._deliver(message, self.version)
-
-    def _deliver(self, message: Request, version: str) -> None:
-        try:
-            params = params_of(message.params)
-        except InvalidMessage as error:
-            self._malformed(Malformed(-32602, str(error), message.id), self._clock)
-            return
-        request = IncomingRequest(
-            message.id, message.method, Era.LEGACY, version, member(params, "_meta") or {}
-        )
-        self._incoming[message.id] = request
-        self.emit(RequestReceived(request, params))
+        elif is_id(wire_id):
+            self._incoming.cancelled(wire_id, text(params.get("reason")))
 
     def _batch(self, message: Batch, now: float) -> None:
         """Batches came and went with 2025-03-26."""
@@ -484,15 +451,8 @@ class Client(MachineBase):
             return
         self.emit(Diagnostic("bad-message", message.reason, message.data))
         if message.id is not None and not message.reply and self.era is Era.LEGACY:
-            error = RpcError(message.code, message.reason)
-            self._post(Send(error_bytes(message.id, error, omit_null_id=False), id=message.id))
+            self._incoming.refuse(message.id, message.code, message.reason)
 
 
 def _object(members: bytes) -> bytes | None:
     return b"{" + members + b"}" if members else None
-
-
-def _response(wire_id: RequestId, answer: Mapping[str, Any] | RpcError) -> bytes:
-    if isinstance(answer, RpcError):
-        return error_bytes(wire_id, answer, omit_null_id=False)
-    return result_bytes(wire_id, encode(dict(answer)))

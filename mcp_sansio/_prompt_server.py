@@ -159,7 +159,7 @@ class PromptServer(ServerLayer):
         snapshot = self._current()
         prompts, last = self._page(snapshot, wire_shape(version), self._position(request, params), request)
         private = self.catalogue.visible is not None
-        result: dict[str, Any] = {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
+        result: dict[str, Any] = {} if private else {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
         if last is not None:
             result["nextCursor"] = seal(self.config.keys, "cursor", self._binding(request), last.encode())
         if supports(version, "cache_hints"):

@@ -57,10 +57,10 @@ class Listener:
     told: dict[str, int] = attrs.field(factory=dict[str, int])
     states: dict[str, Subscription] = attrs.field(factory=dict[str, Subscription])
 
-    def join(self, topic: Topic) -> None:
-        """Listen to `topic` from now on."""
+    def join(self, topic: Topic, told: int) -> None:
+        """Listen to `topic` from now on, knowing of its first `told` changes."""
         topic.listeners[self] = None
-        self.told[topic.name] = topic.changes
+        self.told[topic.name] = told
         self.states[topic.name] = SUBSCRIPTION.start
 
     def leave(self, topic: Topic) -> None:

@@ -1,0 +1,291 @@
+"""Which way an incoming message goes: the two eras on one channel.
+
+Requests are routed by what they carry, never by what came before: `_meta` with the modern fields is
+served statelessly; `initialize` opens a legacy session, scoped to the stream, for requests without them.
+Both share one channel and one id space. What is wrong with a message is answered here; what is right
+about it becomes a debt of the stream and goes to the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from ._calls import Reply
+from ._contract import Send
+from ._debts import BatchReply
+from ._errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    InvalidMessage,
+    InvalidReply,
+    RpcError,
+)
+from ._events import Diagnostic, IncomingRequest, NotificationReceived, PingAnswered, SessionStarted
+from ._json import (
+    Batch,
+    ErrorResponse,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    error_bytes,
+    result_bytes,
+)
+from ._plain import is_id, is_object, params_of, text
+from ._structure import structure_value
+from ._tables import SESSION, CallInput, Session, SessionInput
+from ._topics import Listener
+from ._types import Implementation
+from ._versions import Era, supports
+
+if TYPE_CHECKING:
+    from ._stream import Stream
+
+VERSION = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+
+@attrs.frozen
+class Caller:
+    """Who makes a request, and in which revision: of a legacy session, or of one modern request."""
+
+    era: Era
+    version: str
+    info: Implementation | None
+    capabilities: Mapping[str, Any]
+
+
+class Router:
+    """The incoming side of one stream, and its legacy session."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._server = stream.server
+        self._session = SESSION.start
+        self._caller: Caller | None = None
+        self._changes: Mapping[str, int] = {}
+        self._batch: BatchReply | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a legacy client has said that it is initialized."""
+        return self._session is Session.READY
+
+    @property
+    def version(self) -> str | None:
+        """The revision of the legacy session, if there is one."""
+        return None if self._caller is None else self._caller.version
+
+    def receive(self, message: Message | Batch | Malformed, now: float) -> None:
+        """Take one message in."""
+        match message:
+            case Request():
+                self._requested(message, now)
+            case Notification():
+                self._notified(message, now)
+            case Response() | ErrorResponse():
+                self._answered(message, now)
+            case Batch():
+                self._batched(message, now)
+            case Malformed():
+                self._malformed(message, now)
+
+    def _error(self, wire_id: RequestId | None, code: int, message: str, data: Any = None) -> None:
+        """Answer something that never became a debt."""
+        omit = self.version is None or supports(self.version, "error_id_omitted")
+        encoded = error_bytes(wire_id, RpcError(code, message, data), omit_null_id=omit)
+        if self._batch is not None:
+            self._batch.parts.append(encoded)
+        else:
+            self._stream.post(Send(encoded, id=wire_id))
+
+    def _malformed(self, message: Malformed, now: float) -> None:
+        self._server.emit(Diagnostic("bad-message", message.reason, message.data, self._stream))
+        call = self._stream.calls.answered(message.id) if message.reply else None
+        if call is not None:
+            self._stream.calls.end(call, CallInput.ANSWER, InvalidReply(message.reason), now)
+        elif not message.reply:
+            self._error(message.id, message.code, message.reason)
+
+    def _batched(self, message: Batch, now: float) -> None:
+        """Batches: "MUST support receiving JSON-RPC batches", says 2025-03-26 and no other revision."""
+        if self.version is None or not supports(self.version, "batching"):
+            self._error(None, INVALID_REQUEST, "batches are not part of this protocol revision")
+            return
+        batch = self._batch = BatchReply()
+        for part in message.messages:
+            self.receive(part, now)
+        self._batch = None
+        batch.read = True
+        self._stream.flush(batch)
+
+    # requests
+
+    def _requested(self, message: Request, now: float) -> None:
+        if self._stream.uses(message.id):
+            self._error(message.id, INVALID_REQUEST, f"id {message.id!r} is in use")
+            return
+        if self._stream.in_flight >= self._server.config.max_in_flight:
+            self._error(message.id, INTERNAL_ERROR, "too many requests in flight")
+            return
+        try:
+            params = params_of(message.params)
+        except InvalidMessage as error:
+            self._error(message.id, INVALID_PARAMS, str(error))
+            return
+        meta: Any = params.pop("_meta", {})
+        if is_object(meta):
+            self._route(message, params, meta, now)
+        else:
+            self._error(message.id, INVALID_PARAMS, "_meta must be an object")
+
+    def _route(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
+        modern = VERSION in meta or CLIENT_CAPABILITIES in meta
+        if message.method == "initialize":
+            self._initialize(message, params, modern, now)
+        elif modern:
+            self._modern(message, params, meta, now)
+        elif message.method == "ping":
+            self._reply_now(message.id, b"{}")
+            self._server.emit(PingAnswered(self._stream))
+        elif self._caller is not None:
+            self._accept(message, params, meta, self._caller, now)
+        else:
+            self._error(message.id, INVALID_PARAMS, f"_meta lacks {VERSION}, and there is no session")
+
+    def _reply_now(self, wire_id: RequestId, result: bytes) -> None:
+        encoded = result_bytes(wire_id, result)
+        if self._batch is not None:
+            self._batch.parts.append(encoded)
+        else:
+            self._stream.post(Send(encoded, id=wire_id))
+
+    def _modern(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
+        """A modern request; one "missing any required field is malformed; the server MUST reject it"."""
+        version, capabilities = meta.get(VERSION), meta.get(CLIENT_CAPABILITIES)
+        if not isinstance(version, str) or not is_object(capabilities):
+            wrong = CLIENT_CAPABILITIES if isinstance(version, str) else VERSION
+            self._error(message.id, INVALID_PARAMS, f"_meta lacks a usable {wrong}")
+            return
+        supported = self._server.config.of_era(Era.MODERN)
+        if version not in supported:
+            self._unsupported(message.id, version)
+            return
+        try:
+            info = structure_value(Implementation, meta[CLIENT_INFO]) if CLIENT_INFO in meta else None
+        except InvalidMessage:
+            info = None  # "intended for display": nothing depends on it
+        self._accept(message, params, meta, Caller(Era.MODERN, version, info, capabilities), now)
+
+    def _unsupported(self, wire_id: RequestId, version: object) -> None:
+        supported = [*self._server.config.of_era(Era.MODERN)]
+        data = {"supported": supported, "requested": version}
+        reason = f"Unsupported protocol version; supported: {', '.join(supported)}"
+        self._error(wire_id, UNSUPPORTED_VERSION, reason, data)
+
+    def _accept(
+        self, message: Request, params: dict[str, Any], meta: dict[str, Any], caller: Caller, now: float
+    ) -> None:
+        stream = self._stream
+        request = IncomingRequest(
+            message.id,
+            message.method,
+            caller.era,
+            caller.version,
+            meta,
+            stream,
+            stream.principal,
+            caller.info,
+            caller.capabilities,
+        )
+        stream.owe(request, self._batch if caller.era is Era.LEGACY else None)
+        self._server.dispatch(request, params, now)
+
+    # the legacy session
+
+    def _initialize(self, message: Request, params: dict[str, Any], modern: bool, now: float) -> None:
+        legacy = self._server.config.of_era(Era.LEGACY)
+        version = params.get("protocolVersion")
+        if modern:
+            names = ", ".join(self._server.config.of_era(Era.MODERN))
+            self._error(message.id, METHOD_NOT_FOUND, f"initialize does not exist in {names}")
+        elif not legacy:
+            self._unsupported(message.id, version)
+        elif self._caller is not None or self._batch is not None:
+            self._error(message.id, INVALID_REQUEST, "initialize comes once, first and alone")
+        elif not isinstance(version, str):
+            self._error(message.id, INVALID_PARAMS, "protocolVersion must be a string")
+        else:
+            self._start_session(message.id, version if version in legacy else legacy[0], params)
+
+    def _start_session(self, wire_id: RequestId, version: str, params: dict[str, Any]) -> None:
+        """Answer the handshake; for a version that we do not know, with "another that it supports"."""
+        try:
+            info = structure_value(Implementation, params.get("clientInfo"))
+        except InvalidMessage:
+            info = None
+        capabilities = params.get("capabilities")
+        caller = Caller(Era.LEGACY, version, info, capabilities if is_object(capabilities) else {})
+        self._caller = caller
+        self._session = SESSION.next(self._session, SessionInput.INITIALIZE)
+        self._changes = {name: topic.changes for name, topic in self._server.topics.items()}
+        self._reply_now(wire_id, self._server.welcome(version))
+        self._server.emit(SessionStarted(self._stream, version, caller.info, caller.capabilities))
+
+    def _initialized(self) -> None:
+        """The client is ready: from now on it is notified, first of what changed since the handshake."""
+        before, self._session = self._session, SESSION.next(self._session, SessionInput.INITIALIZED)
+        if before is Session.ANSWERED and self._caller is not None:
+            listener = Listener(self._stream, None)
+            self._stream.listen(listener, self._server.announced_topics(self._caller.version), self._changes)
+
+    # notifications
+
+    def _notified(self, message: Notification, now: float) -> None:
+        try:
+            params = params_of(message.params)
+        except InvalidMessage as error:
+            self._server.emit(
+                Diagnostic("bad-notification", f"{message.method}: {error}", stream=self._stream)
+            )
+            return
+        if message.method == "notifications/initialized":
+            self._initialized()
+        elif message.method == "notifications/cancelled":
+            self._cancelled(params)
+        elif message.method == "notifications/progress":
+            problem = self._stream.calls.progressed(params, now)
+            if problem is not None:
+                self._server.emit(Diagnostic("bad-progress", problem, stream=self._stream))
+        else:
+            self._server.emit(NotificationReceived(message.method, params, self._stream))
+
+    def _cancelled(self, params: Mapping[str, Any]) -> None:
+        """Cancel what is still open; "unknown request IDs" and "already completed requests" are ignored."""
+        wire_id = params.get("requestId")
+        if is_id(wire_id):
+            self._stream.cancel(wire_id, text(params.get("reason")))
+
+    # requests of ours to a legacy client
+
+    def _answered(self, message: Response | ErrorResponse, now: float) -> None:
+        call = self._stream.calls.answered(message.id)
+        if call is None:
+            self._server.emit(
+                Diagnostic(
+                    "unknown-reply", f"a reply to {message.id!r}, which nobody waits for", stream=self._stream
+                )
+            )
+        elif isinstance(message, Response):
+            self._stream.calls.end(call, CallInput.ANSWER, Reply(message.result), now)
+        else:
+            self._stream.calls.end(call, CallInput.ANSWER, message.error, now)
