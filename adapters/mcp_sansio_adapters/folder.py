@@ -51,6 +51,11 @@ class PromptFolder:
         self._known: dict[str, _Known] = {}
         self._last = Reading()
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was wrong when the folder was read last."""
+        return self._last.problems
+
     def load(self, catalogue: Catalogue) -> tuple[Problem, ...]:
         """Read the folder into the catalogue, as one change."""
         reading = self.read()
@@ -66,7 +71,8 @@ class PromptFolder:
             files = sorted(_files(self.root))
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
-            return attrs.evolve(self._last, problems=(Problem(str(self.root), None, reason),))
+            self._last = attrs.evolve(self._last, problems=(Problem(str(self.root), None, reason),))
+            return self._last
         self._known = {file: known for file in files if (known := self._read(file)) is not None}
         self._last = self._reading()
         return self._last
