@@ -123,10 +123,14 @@ class PromptFolder:
 
     def _bytes(self, file: str) -> bytes:
         path = self.root / file
-        if path.is_symlink() and not path.resolve(strict=True).is_relative_to(self.root.resolve()):
+        if path.is_symlink() and not _real(path).is_relative_to(_real(self.root)):
             raise PermissionError(0, "it is a link that leaves the folder")
         with path.open("rb") as stream:
             return stream.read(MAX_FILE + 1)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path, strict=True))
 
 
 def _files(root: Path) -> Iterator[str]:
