@@ -299,12 +299,12 @@ def test_what_cannot_be_listed_is_reported(tmp_path: Path) -> None:
     assert [problem.file for problem in reading.problems] == ["a.md"]
 
 
-@pytest.mark.parametrize("target", ["../secret.md", "a.md"])
+@pytest.mark.parametrize("target", ["../outside.md", "a.md"])
 def test_a_file_that_may_not_be_read_any_more_keeps_its_last_good_version(
     tmp_path: Path, target: str
 ) -> None:
     root = tmp_path / "prompts"
-    write(tmp_path, secret="S", prompts__a="A")
+    write(tmp_path, outside="S", prompts__a="A")
     folder = PromptFolder(root)
     before = folder.read()
     (root / "a.md").unlink()
