@@ -215,6 +215,8 @@ class Client(MachineBase):
         now = self.tick(now)
         self._wake()
         self._carrier = None
+        if self.done:
+            return
         self._urgent.clear()
         self._outbox = deque(entry for entry in self._outbox if isinstance(entry, Call))
         self._incoming.detach(reason)

@@ -17,7 +17,7 @@ from ._errors import METHOD_NOT_FOUND, RpcError
 from ._events import ChannelChanged, Diagnostic
 from ._layers import ClientLayer
 from ._plain import member
-from ._tables import LISTEN, Listen, ListenInput
+from ._tables import LISTEN, CallState, Listen, ListenInput
 from ._versions import Era
 
 if TYPE_CHECKING:
@@ -87,8 +87,9 @@ class Subscriptions:
 
     def cancelled(self, wire_id: object, now: float) -> None:
         """The server ended a stream by `notifications/cancelled`."""
-        if self._call is not None and _same_id(wire_id, self._call):
-            self._client.forget(self._call, now)
+        call = self._call
+        if call is not None and call.state is CallState.SENT and _same_id(wire_id, call):
+            self._client.forget(call, now)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
         """The listen request is over: gracefully, refused, or lost."""
