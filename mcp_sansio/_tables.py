@@ -103,10 +103,7 @@ NEGOTIATION = Table(
         (Negotiation.OVERLAP, NegotiationInput.PROBE): Negotiation.PROBING,
         (Negotiation.OVERLAP, NegotiationInput.GIVE_UP): Negotiation.FAILED,
         **{(state, NegotiationInput.DETACH): Negotiation.DOWN for state in _UP},
-        **{
-            (state, NegotiationInput.CLOSE): Negotiation.CLOSED
-            for state in (Negotiation.DOWN, Negotiation.FAILED, *_UP)
-        },
+        **{(state, NegotiationInput.CLOSE): Negotiation.CLOSED for state in (Negotiation.DOWN, *_UP)},
     },
 )
 
@@ -149,10 +146,13 @@ CALL = Table(
         (CallState.QUEUED, CallInput.LOSE): CallState.QUEUED,
         (CallState.ASKED, CallInput.LOSE): CallState.ASKED,
         (CallState.SENT, CallInput.LOSE): CallState.DONE,
+        # No clock runs while somebody thinks about the answer.
+        (CallState.QUEUED, CallInput.TIMEOUT): CallState.DONE,
+        (CallState.SENT, CallInput.TIMEOUT): CallState.DONE,
         **{
             (state, end): CallState.DONE
             for state in (CallState.QUEUED, CallState.SENT, CallState.ASKED)
-            for end in (CallInput.CANCEL, CallInput.TIMEOUT, CallInput.CLOSE)
+            for end in (CallInput.CANCEL, CallInput.CLOSE)
         },
     },
 )
@@ -398,14 +398,11 @@ CHANNEL = Table(
     {
         (Channel.OPEN, ChannelInput.EOF): Channel.HALF,
         (Channel.OPEN, ChannelInput.CLOSE): Channel.CLOSING,
-        (Channel.HALF, ChannelInput.EOF): Channel.HALF,
         (Channel.HALF, ChannelInput.CLOSE): Channel.CLOSING,
-        (Channel.HALF, ChannelInput.DRAINED): Channel.CLOSED,
-        (Channel.CLOSING, ChannelInput.EOF): Channel.CLOSING,
         (Channel.CLOSING, ChannelInput.CLOSE): Channel.CLOSING,
         (Channel.CLOSING, ChannelInput.DRAINED): Channel.CLOSED,
+        (Channel.CLOSED, ChannelInput.CLOSE): Channel.CLOSED,
         **{(state, ChannelInput.ABORT): Channel.CLOSED for state in Channel},
-        **{(Channel.CLOSED, event): Channel.CLOSED for event in (ChannelInput.EOF, ChannelInput.CLOSE)},
     },
 )
 
