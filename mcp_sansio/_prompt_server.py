@@ -165,10 +165,10 @@ class PromptServer(ServerLayer):
         if supports(version, "cache_hints"):
             result["ttlMs"] = int(self.config.ttl * 1000)
             result["cacheScope"] = "private" if private else "public"
-        head = self.server.encode_result(request.version, result)
+        rest = self.server.encode_result(version, result)[1:-1]
         if request.stream is not None:
             request.stream.catch_up(TOPIC)
-        self.server.answer(request, head[:-1] + b',"prompts":' + prompts + b"}", now)
+        self.server.answer(request, b'{"prompts":%b%b}' % (prompts, b"," + rest if rest else b""), now)
 
     def _binding(self, request: IncomingRequest) -> tuple[str, ...]:
         who = () if request.principal is None else (request.principal,)
