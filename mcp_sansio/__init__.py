@@ -48,6 +48,7 @@ from ._events import (
     IncomingRequest,
     InputNeeded,
     Invalidated,
+    LayerEvent,
     Listed,
     Negotiated,
     NegotiationFailed,
@@ -83,14 +84,16 @@ from ._json import (
 )
 from ._layers import ClientLayer, ServerLayer
 from ._line_wire import LineWire
+from ._list_layer import ListLayer
 from ._listing import Listing, ListingConfig
 from ._prompt_client import PromptClient, may_mean_unknown
 from ._prompt_server import PromptServer, PromptServerConfig
-from ._sealing import Keys
+from ._sealing import Keys, seal, unseal
 from ._server import Server
 from ._server_config import ServerConfig
 from ._snapshot import ListSpec, Snapshot
 from ._stream import Stream
+from ._structure import structure, unstructure
 from ._types import (
     Annotations,
     AudioContent,
@@ -174,8 +177,10 @@ __all__ = [
     "InvalidReply",
     "Invalidated",
     "Keys",
+    "LayerEvent",
     "Limits",
     "LineWire",
+    "ListLayer",
     "ListSpec",
     "Listed",
     "Listing",
@@ -238,4 +243,8 @@ __all__ = [
     "WireFailed",
     "__version__",
     "may_mean_unknown",
+    "seal",
+    "structure",
+    "unseal",
+    "unstructure",
 ]

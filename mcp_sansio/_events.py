@@ -151,6 +151,11 @@ class CallFailed:
     failure: Failure
 
 
+@attrs.frozen
+class LayerEvent:
+    """The base of events that layers of other people's making emit."""
+
+
 # --- client ----------------------------------------------------------------------------------------
 
 
@@ -387,6 +392,7 @@ Event = (
     | ProgressReported
     | CallSucceeded
     | CallFailed
+    | LayerEvent
     | Negotiated
     | NegotiationFailed
     | Disconnected

@@ -10,7 +10,6 @@ is sent once more on the next one if it is safe to repeat: a list always, a get 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -35,10 +34,9 @@ from ._errors import (
 from ._events import ArgumentCompleted, CallId, Op, OpFailed, PromptGone, PromptRendered, WalkFailed
 from ._json import encode
 from ._json import members as object_members
-from ._layers import ClientLayer
-from ._listing import Answer, Listing, ListingConfig
+from ._list_layer import ListLayer
+from ._listing import Answer, ListingConfig
 from ._paging import Pager
-from ._plain import member
 from ._snapshot import ListSpec, Snapshot
 from ._structure import structure, structure_value
 from ._types import Completion, GetPromptResult, Prompt
@@ -93,14 +91,12 @@ class _Complete:
     call: CallId | None = None
 
 
-class PromptClient(ClientLayer):
+class PromptClient(ListLayer):
     """The prompts of one server, for one authorization context.
 
     `classify` replaces `may_mean_unknown`. The commands return an `Op`; what comes of it is an event that
     names it. Raises `LocalProtocolError` for arguments that cannot be sent; nothing has happened then.
     """
-
-    announcements: Mapping[str, str] = MappingProxyType({LIST_CHANGED: TOPIC})
 
     def __init__(
         self,
@@ -108,16 +104,11 @@ class PromptClient(ClientLayer):
         *,
         classify: Callable[[RpcError], bool] = may_mean_unknown,
     ) -> None:
-        self.listing = Listing(PROMPTS, config)
+        super().__init__(PROMPTS, config)
         self._pager = Pager(self.listing)
         self._classify = classify
         self._gets: dict[Op, _Get] = {}
         self._completes: dict[Op, _Complete] = {}
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """The last list, fresh or stale."""
-        return self.listing.snapshot
 
     # --- commands ---
 
@@ -201,17 +192,11 @@ class PromptClient(ClientLayer):
     def bind(self, client: Client) -> None:
         """Called once, when the client is made."""
         super().bind(client)
-        self.listing.bind(client)
         self._pager.bind(client)
-
-    def filter(self, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Listen for changes where the server announces them."""
-        announces = member(capabilities.get("prompts"), "listChanged") is True
-        return {TOPIC: True} if announces else {}
 
     def opened(self, now: float) -> None:
         """The era is known: go on with what waited for it."""
-        self.listing.opened(now)
+        super().opened(now)
         self._pager.opened(now)
         for op, get in [*self._gets.items()]:
             if get.call is None and get.error is None:
@@ -220,21 +205,9 @@ class PromptClient(ClientLayer):
             if complete.call is None:
                 self._send_complete(op, now)
 
-    def channel(self, topic: str, live: bool, now: float) -> None:
-        """The notification channel came or went."""
-        self.listing.channel(live, now)
-
-    def announced(self, topic: str, now: float) -> None:
-        """The server's prompts changed."""
-        self.listing.announced(now)
-
-    def closed(self, reason: str, now: float) -> None:
-        """The carrier is gone."""
-        self.listing.closed(reason, now)
-
     def finished(self, reason: str, now: float) -> None:
         """Nothing can be asked any more."""
-        self.listing.finished(reason, now)
+        super().finished(reason, now)
         self._pager.finished(Closed(reason))
         for op in [*self._gets, *self._completes]:
             self._forget(op)
