@@ -36,13 +36,18 @@ def missing_capabilities(
         capability = _CAPABILITY.get(request.method)
         if capability is None:
             continue
-        mode = request.params.get("mode", "form") if capability == "elicitation" else None
+        mode = _mode(request.params) if capability == "elicitation" else None
         if not _declared(declared, capability, mode):
-            missing.setdefault(capability, {}).update({} if mode is None else {str(mode): {}})
+            missing.setdefault(capability, {}).update({} if mode is None else {mode: {}})
     return missing
 
 
-def _declared(declared: Mapping[str, Any], capability: str, mode: object) -> bool:
+def _mode(params: Mapping[str, Any]) -> str:
+    mode = params.get("mode")
+    return "form" if mode is None else str(mode)
+
+
+def _declared(declared: Mapping[str, Any], capability: str, mode: str | None) -> bool:
     """An elicitation capability without modes means "form" (schema, `ClientCapabilities`)."""
     value = declared.get(capability)
     if not isinstance(value, Mapping):
