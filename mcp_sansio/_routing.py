@@ -113,13 +113,17 @@ class Router:
         call = self._stream.calls.answered(message.id) if message.reply else None
         if call is not None:
             self._stream.calls.end(call, CallInput.ANSWER, InvalidReply(message.reason), now)
-        elif not message.reply:
+        elif not message.reply and not _is_notification(message):
             self._error(message.id, message.code, message.reason)
 
     def _batched(self, message: Batch, now: float) -> None:
         """Batches: "MUST support receiving JSON-RPC batches", says 2025-03-26 and no other revision."""
         if self.version is None or not supports(self.version, "batching"):
             self._error(None, INVALID_REQUEST, "batches are not part of this protocol revision")
+            return
+        limit = self._server.config.max_in_flight
+        if len(message.messages) > limit:
+            self._error(None, INVALID_REQUEST, f"a batch may have {limit} messages")
             return
         batch = self._batch = BatchReply()
         for part in message.messages:
@@ -142,14 +146,18 @@ class Router:
         except InvalidMessage as error:
             self._error(message.id, INVALID_PARAMS, str(error))
             return
-        meta: Any = params.pop("_meta", {})
-        if is_object(meta):
+        meta: Any = params.pop("_meta", None)
+        if meta is None:
+            self._route(message, params, {}, now)
+        elif is_object(meta):
             self._route(message, params, meta, now)
         else:
             self._error(message.id, INVALID_PARAMS, "_meta must be an object")
 
     def _route(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
-        modern = VERSION in meta or CLIENT_CAPABILITIES in meta
+        # To a server of legacy revisions alone these members mean nothing: -32022 would name it modern.
+        served = self._server.config.of_era(Era.MODERN)
+        modern = bool(served) and (VERSION in meta or CLIENT_CAPABILITIES in meta)
         if message.method == "initialize":
             self._initialize(message, params, modern, now)
         elif modern:
@@ -160,7 +168,8 @@ class Router:
         elif self._caller is not None:
             self._accept(message, params, meta, self._caller, now)
         else:
-            self._error(message.id, INVALID_PARAMS, f"_meta lacks {VERSION}, and there is no session")
+            lacking = f"_meta lacks {VERSION}, and there is no session" if served else "there is no session"
+            self._error(message.id, INVALID_PARAMS, lacking)
 
     def _reply_now(self, wire_id: RequestId, result: bytes) -> None:
         encoded = result_bytes(wire_id, result)
@@ -171,6 +180,9 @@ class Router:
 
     def _modern(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
         """A modern request; one "missing any required field is malformed; the server MUST reject it"."""
+        if self._batch is not None:
+            self._error(message.id, INVALID_REQUEST, "batches are not part of modern revisions")
+            return
         version, capabilities = meta.get(VERSION), meta.get(CLIENT_CAPABILITIES)
         if not isinstance(version, str) or not is_object(capabilities):
             wrong = CLIENT_CAPABILITIES if isinstance(version, str) else VERSION
@@ -186,7 +198,7 @@ class Router:
             info = None  # "intended for display": nothing depends on it
         self._accept(message, params, meta, Caller(Era.MODERN, version, info, capabilities), now)
 
-    def _unsupported(self, wire_id: RequestId, version: object) -> None:
+    def _unsupported(self, wire_id: RequestId, version: str) -> None:
         supported = [*self._server.config.of_era(Era.MODERN)]
         data = {"supported": supported, "requested": version}
         reason = f"Unsupported protocol version; supported: {', '.join(supported)}"
@@ -207,7 +219,7 @@ class Router:
             caller.info,
             caller.capabilities,
         )
-        stream.owe(request, self._batch if caller.era is Era.LEGACY else None)
+        stream.owe(request, self._batch)
         self._server.dispatch(request, params, now)
 
     # the legacy session
@@ -218,12 +230,14 @@ class Router:
         if modern:
             names = ", ".join(self._server.config.of_era(Era.MODERN))
             self._error(message.id, METHOD_NOT_FOUND, f"initialize does not exist in {names}")
-        elif not legacy:
-            self._unsupported(message.id, version)
-        elif self._caller is not None or self._batch is not None:
+        elif self._caller is not None:
             self._error(message.id, INVALID_REQUEST, "initialize comes once, first and alone")
         elif not isinstance(version, str):
-            self._error(message.id, INVALID_PARAMS, "protocolVersion must be a string")
+            # "A server that supports only modern versions SHOULD name the protocol versions it supports".
+            served = ", ".join(self._server.config.versions)
+            self._error(message.id, INVALID_PARAMS, f"protocolVersion must be a string, one of {served}")
+        elif not legacy:
+            self._unsupported(message.id, version)
         else:
             self._start_session(message.id, version if version in legacy else legacy[0], params)
 
@@ -289,3 +303,8 @@ class Router:
             self._stream.calls.end(call, CallInput.ANSWER, Reply(message.result), now)
         else:
             self._stream.calls.end(call, CallInput.ANSWER, message.error, now)
+
+
+def _is_notification(message: Malformed) -> bool:
+    """Params that cannot be read in a message without an id: "the receiver MUST NOT send a response"."""
+    return message.id is None and message.code == INVALID_PARAMS
