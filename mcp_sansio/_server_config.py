@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
+from ._errors import LocalProtocolError
 from ._types import Implementation
 from ._versions import ALL_VERSIONS, Era, era_of
+
+
+def from_(least: float) -> Callable[[object, attrs.Attribute[Any], float | None], None]:
+    """A validator for a finite number of at least `least`, or None."""
+
+    def check(_config: object, field: attrs.Attribute[Any], value: float | None) -> None:
+        if value is not None and not least <= value < math.inf:
+            raise LocalProtocolError(f"{field.name} must be finite and at least {least}")
+
+    return check
+
+
+def _known(_config: object, _field: attrs.Attribute[Any], versions: tuple[str, ...]) -> None:
+    if not versions or any(era_of(version) is None for version in versions):
+        raise LocalProtocolError(f"versions must be some of {', '.join(ALL_VERSIONS)}")
 
 
 @attrs.frozen(kw_only=True)
@@ -21,23 +38,25 @@ class ServerConfig:
     the answer to `server/discover`. `name_itself`: whether results carry `serverInfo`. `max_in_flight`
     limits requests per stream, `max_subscriptions` listeners in all, `max_pending` the bytes of output
     that wait on a stream before its input is no longer welcome. The timeouts are those of requests to
-    legacy clients.
+    legacy clients. `input_methods`: what extensions add to the requests that may be answered by asking
+    for input. Raises `LocalProtocolError` for numbers out of range and for unknown revisions.
     """
 
     info: Implementation
     instructions: str | None = None
     capabilities: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     methods: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ALL_VERSIONS
-    quiet: float = 0.05
-    max_wait: float = 0.5
-    discover_ttl: float = 3600.0
+    input_methods: tuple[str, ...] = ()
+    versions: tuple[str, ...] = attrs.field(default=ALL_VERSIONS, validator=_known)
+    quiet: float = attrs.field(default=0.05, validator=from_(0))
+    max_wait: float = attrs.field(default=0.5, validator=from_(0))
+    discover_ttl: float = attrs.field(default=3600.0, validator=from_(0))
     name_itself: bool = True
-    max_in_flight: int = 1000
-    max_subscriptions: int = 100_000
-    max_pending: int = 8 * 1024 * 1024
-    quiet_timeout: float | None = 60.0
-    total_timeout: float | None = 300.0
+    max_in_flight: int = attrs.field(default=1000, validator=from_(1))
+    max_subscriptions: int = attrs.field(default=100_000, validator=from_(0))
+    max_pending: int = attrs.field(default=8 * 1024 * 1024, validator=from_(0))
+    quiet_timeout: float | None = attrs.field(default=60.0, validator=from_(0))
+    total_timeout: float | None = attrs.field(default=300.0, validator=from_(0))
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The served revisions of one era, newest first."""
