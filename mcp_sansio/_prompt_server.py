@@ -22,23 +22,24 @@ from ._errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
     LocalProtocolError,
     RpcError,
 )
 from ._events import CompletionRequested, IncomingRequest, PromptRequested
-from ._input import missing_capabilities, unknown_requests
 from ._layers import ServerLayer
 from ._plain import is_object, member, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
+from ._server_config import from_
 from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure
-from ._types import Completion
+from ._types import Completion, InputRequired
 from ._versions import Era, supports, wire_shape
 
 LIST_CHANGED = "notifications/prompts/list_changed"
 TOPIC = "promptsListChanged"
 MAX_VALUES = 100
+MAX_PAGES = 4096
+"""How many encoded pages are kept."""
 
 
 def _unlimited(_request: IncomingRequest, _now: float) -> bool:
@@ -52,16 +53,17 @@ class PromptServerConfig:
     `keys` seal cursors and request states: give every node, and every later run, the same. `label` names
     the catalogue in them. `ttl` is the freshness that lists promise. `list_changed` and `completions` are
     what is declared. `unix_offset` is what has to be added to `now` for Unix time, which the expiry of a
-    request state (after `state_ttl`) is in. `allow_completion` limits the rate: false refuses.
+    request state (after `state_ttl`) is in. `allow_completion` limits the rate: false refuses. Raises
+    `LocalProtocolError` for numbers out of range.
     """
 
     keys: Keys
     label: str = "prompts"
-    page_size: int = 100
-    ttl: float = 60.0
+    page_size: int = attrs.field(default=100, validator=from_(1))
+    ttl: float = attrs.field(default=60.0, validator=from_(0))
     list_changed: bool = True
     completions: bool = True
-    state_ttl: float = 600.0
+    state_ttl: float = attrs.field(default=600.0, validator=from_(0))
     unix_offset: float = 0.0
     allow_completion: Callable[[IncomingRequest, float], bool] = _unlimited
 
@@ -70,7 +72,9 @@ class PromptServer(ServerLayer):
     """The prompts of one catalogue.
 
     Set `on_change` to hear of every change of the list, on the thread that made it: an adapter turns
-    that into `Server.changed(topic, now)`.
+    that into `Server.changed(topic, now)`. Set `failure` to why the catalogue could not be loaded: as long
+    as there is one, every request ends as a neutral -32603 and a `HandlerFailed` event, for a list that
+    nobody could read is not an empty one.
     """
 
     methods = ("prompts/list", "prompts/get", "completion/complete")
@@ -80,7 +84,8 @@ class PromptServer(ServerLayer):
         self.catalogue = catalogue
         self.config = config
         self.on_change: Callable[[str], None] | None = None
-        self._states = StateSeal(config.keys, config.state_ttl, config.unix_offset)
+        self.failure: str | None = None
+        self._states = StateSeal(config.keys, config.label, config.state_ttl, config.unix_offset)
         self._encoded: dict[tuple[bytes, str], bytes] = {}
         self._pages: dict[tuple[str, str | None], tuple[bytes, str | None]] = {}
         self._pages_of: CatalogueSnapshot | None = None
@@ -101,6 +106,9 @@ class PromptServer(ServerLayer):
 
     def requested(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
         """A prompts request."""
+        if self.failure is not None:
+            self.server.fail(request, self.failure, now)
+            return
         handler = {
             "prompts/list": self._list,
             "prompts/get": self._get,
@@ -203,6 +211,8 @@ class PromptServer(ServerLayer):
             return self._encode_page(snapshot, shape, start, request.principal)
         key = (shape, start)
         if key not in self._pages:
+            if len(self._pages) >= MAX_PAGES:  # cursors of old snapshots can start a page anywhere
+                self._pages.clear()
             self._pages[key] = self._encode_page(snapshot, shape, start, None)
         return self._pages[key]
 
@@ -253,51 +263,23 @@ class PromptServer(ServerLayer):
         """What a retry brings back: "servers MUST treat requestState as an attacker-controlled input"."""
         if request.era is Era.LEGACY:
             return {}, None
-        responses: Any = params.get("inputResponses", {})
-        token = params.get("requestState")
-        if not is_object(responses):
-            raise _Refused(INVALID_PARAMS, "inputResponses: must be an object")
+        responses, token = _responses(params.get("inputResponses")), params.get("requestState")
         if token is None:
             return responses, None
-        opened = self._states.open(Origin(request.principal, request.method, name, arguments), token, now)
+        opened = self._states.open(_origin(request, name, arguments), token, now)
         if opened is None:
             raise _Refused(INVALID_PARAMS, "requestState: not valid for this request")
         return responses, opened[0]
 
     def _ask(self, asked: PromptRequested, ask: AskInput, now: float) -> None:
-        """Ask for input: never for what "the client has not declared support for in its capabilities"."""
-        request = asked.request
-        if not supports(request.version, "input_required"):
-            self.server.fail(request, "this revision cannot ask for input", now)
-            return
-        unknown = unknown_requests(ask.requests)
-        if unknown:
-            self.server.fail(request, f"no client can be asked for {unknown[0]}", now)
-            return
-        missing = missing_capabilities(ask.requests, request.client_capabilities)
-        if missing:
-            data = {"requiredCapabilities": missing}
-            error = RpcError(MISSING_CLIENT_CAPABILITY, "Missing required client capability", data)
-            self.server.refuse(request, error, now)
-            return
+        """Ask for input, if this client can be asked."""
         try:
-            encoded = self._encode_ask(asked, ask, now)
+            state = self._states.seal(
+                _origin(asked.request, asked.prompt.name, asked.arguments), ask.state, now
+            )
+            self.server.ask(asked.request, InputRequired(ask.requests, state), now)
         except LocalProtocolError as error:
-            self.server.fail(request, str(error), now)
-            return
-        self.server.answer(request, encoded, now)
-
-    def _encode_ask(self, asked: PromptRequested, ask: AskInput, now: float) -> bytes:
-        request = asked.request
-        origin = Origin(request.principal, request.method, asked.prompt.name, asked.arguments)
-        state = self._states.seal(origin, ask.state, now)
-        result: dict[str, Any] = {"requestState": state}
-        if ask.requests:
-            result["inputRequests"] = {
-                key: {"method": wanted.method, "params": dict(wanted.params)}
-                for key, wanted in ask.requests.items()
-            }
-        return self.server.encode_result(request.version, result, "input_required")
+            self.server.fail(asked.request, str(error), now)
 
     # --- complete ---
 
@@ -306,7 +288,8 @@ class PromptServer(ServerLayer):
             raise _Refused(METHOD_NOT_FOUND, "completions are not supported")
         if not self.config.allow_completion(request, now):
             raise _Refused(INTERNAL_ERROR, "too many completion requests")
-        ref, argument, context = params.get("ref"), params.get("argument"), params.get("context")
+        ref, argument = params.get("ref"), params.get("argument")
+        context = params.get("context") if supports(request.version, "completion_context") else None
         if member(ref, "type") != "ref/prompt":
             raise _Refused(INVALID_PARAMS, "ref: must be a ref/prompt")
         entry = self._entry(request, member(ref, "name"), "ref.name")
@@ -334,6 +317,22 @@ class _Refused(Exception):
         self.error = RpcError(code, message)
 
 
+def _origin(request: IncomingRequest, name: str, arguments: Mapping[str, str]) -> Origin:
+    return Origin(request.principal, request.method, name, arguments)
+
+
+def _responses(value: object) -> dict[str, Any]:
+    """Servers "SHOULD validate that the data provided by the client is a valid InputResponses object"."""
+    if value is None:
+        return {}
+    if not is_object(value):
+        raise _Refused(INVALID_PARAMS, "inputResponses: must be an object")
+    for key, response in value.items():
+        if not is_object(response):
+            raise _Refused(INVALID_PARAMS, f"inputResponses.{key}: must be an object")
+    return value
+
+
 def _strings(field: str, value: object) -> dict[str, str]:
     """Arguments are strings, "arguments?: { [key: string]: string }"; nothing else is made into text."""
     if value is None:
@@ -348,11 +347,11 @@ def _strings(field: str, value: object) -> dict[str, str]:
 
 def _completion(values: object) -> Completion:
     """Completion values: "Maximum 100 items per response"."""
-    if not isinstance(values, Completion):
-        if isinstance(values, str) or not isinstance(values, Sequence):
-            raise LocalProtocolError(f"a completer returned {type(values).__name__}, not a sequence")
-        found = cast("Sequence[str]", values)
-        values = Completion(tuple(found), len(found), len(found) > MAX_VALUES)
-    if len(values.values) <= MAX_VALUES:
-        return values
-    return attrs.evolve(values, values=values.values[:MAX_VALUES], has_more=True)
+    found: object = values.values if isinstance(values, Completion) else values
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise LocalProtocolError(f"a completer returned {type(found).__name__}, not a sequence")
+    every = tuple(cast("Sequence[str]", found))
+    some, cut = every[:MAX_VALUES], len(every) > MAX_VALUES
+    if isinstance(values, Completion):
+        return attrs.evolve(values, values=some, has_more=cut or values.has_more)
+    return Completion(some, len(every), cut)

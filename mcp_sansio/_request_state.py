@@ -35,21 +35,23 @@ class Origin:
 
 
 class StateSeal:
-    """Seals and opens request states. `unix_offset` added to `now` is Unix time."""
+    """Seals and opens request states of the catalogue `label`. `unix_offset` added to `now` is Unix time."""
 
-    def __init__(self, keys: Keys, lifetime: float, unix_offset: float) -> None:
+    def __init__(self, keys: Keys, label: str, lifetime: float, unix_offset: float) -> None:
         self._keys = keys
+        self._label = label
         self._lifetime = lifetime
         self._offset = unix_offset
 
     def seal(self, origin: Origin, state: Any, now: float) -> str:
         """A token for `state`; `LocalProtocolError` if that is no JSON value."""
         payload = encode({"expires": now + self._offset + self._lifetime, "state": state})
-        return seal(self._keys, "state", origin.binding(), payload)
+        return seal(self._keys, "state", (self._label, *origin.binding()), payload)
 
     def open(self, origin: Origin, token: object, now: float) -> tuple[Any] | None:
         """The state in a tuple; None if the token is not ours, not for this request, or too old."""
-        payload = unseal(self._keys, "state", origin.binding(), token) if isinstance(token, str) else None
+        binding = (self._label, *origin.binding())
+        payload = unseal(self._keys, "state", binding, token) if isinstance(token, str) else None
         if payload is None:
             return None
         content = decode(payload)

@@ -10,31 +10,39 @@ application has to do is an event, answered later by `respond` or `refuse`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from ._calls import Limits, encode_members, encode_meta
+from ._calls import Limits, check_method, encode_members, encode_meta
 from ._contract import Send
 from ._errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
     LocalProtocolError,
     RpcError,
 )
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
-from ._json import RequestId, encode, error_bytes, notification_bytes, result_bytes
+from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
+from ._json import RequestId, decode, encode, error_bytes, notification_bytes, result_bytes
 from ._layers import ServerLayer
 from ._machine import MachineBase
 from ._plain import is_object
 from ._server_config import ServerConfig
 from ._stream import Stream, tag
-from ._structure import unstructure
+from ._structure import encode_typed
 from ._topics import SUBSCRIPTION_ID, Listener, Topic
+from ._types import InputRequired
 from ._versions import Era, supports
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _DEFINED = (-32020, -32021, -32022)
 _RETIRED = (-32002, -32042)
+_OWN_NOTIFICATIONS = (
+    "notifications/cancelled",
+    "notifications/progress",
+    "notifications/subscriptions/acknowledged",
+)
 
 
 class Server(MachineBase):
@@ -45,6 +53,8 @@ class Server(MachineBase):
         self.config = config
         self.layers = layers
         self.closed = False
+        # Encoded and read back, which checks every field now rather than when a client asks.
+        self._identity = {v: decode(encode_typed(config.info, v)) for v in config.versions}
         self.topics: dict[str, Topic] = {
             name: Topic(name, method, config.quiet, config.max_wait)
             for layer in layers
@@ -53,6 +63,7 @@ class Server(MachineBase):
         self._owners = {method: layer for layer in layers for method in layer.methods}
         self._streams: dict[Stream, None] = {}
         self._subscriptions = 0
+        self._own_notifications = _OWN_NOTIFICATIONS + tuple(topic.method for topic in self.topics.values())
         for layer in layers:
             layer.bind(self)
 
@@ -73,9 +84,37 @@ class Server(MachineBase):
     def respond(self, request: IncomingRequest, result: Mapping[str, Any], now: float) -> None:
         """Answer a request. What every result carries in its revision is added.
 
-        Raises `LocalProtocolError`, with no effect, if the result cannot be encoded or no answer is owed.
+        Raises `LocalProtocolError`, with no effect, if the result cannot be encoded or no answer is owed,
+        and for an `input_required`, which `ask` sends.
         """
+        if result.get("resultType") == "input_required":
+            raise LocalProtocolError("input is asked for with `ask`")
         self.answer(request, self.encode_result(request.version, result), now)
+
+    def ask(self, request: IncomingRequest, wanted: InputRequired, now: float) -> None:
+        """Answer that input is needed first (patterns/mrtr); the client makes the request again with it.
+
+        Never for what "the client has not declared support for in its capabilities": then the answer is
+        the error -32021 with what is missing. Raises `LocalProtocolError`, with no effect, if no client
+        can be asked so, or not in answer to this method or in this revision; and as `respond`.
+        """
+        if not supports(request.version, "input_required"):
+            raise LocalProtocolError(f"{request.version} cannot ask for input")
+        if request.method not in INPUT_METHODS + self.config.input_methods:
+            raise LocalProtocolError(f"{request.method} cannot be answered by asking for input")
+        plain: dict[str, Any] = decode(encode_typed(wanted, request.version))
+        if not plain:
+            raise LocalProtocolError("there is neither a request nor a state")
+        unknown = unknown_requests(wanted.requests)
+        if unknown:
+            raise LocalProtocolError(f"no client can be asked for {unknown[0]}")
+        missing = missing_capabilities(wanted.requests, request.client_capabilities)
+        if missing:
+            data = {"requiredCapabilities": missing}
+            error = RpcError(MISSING_CLIENT_CAPABILITY, "Missing required client capability", data)
+            self.refuse(request, error, now)
+        else:
+            self.answer(request, self.encode_result(request.version, plain, "input_required"), now)
 
     def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
         """Answer a request with a result object that is encoded already, by `encode_result` for one."""
@@ -105,8 +144,9 @@ class Server(MachineBase):
         found.changes += 1
         if found.burst.hit(now):
             found.announce()
-        elif found.burst.due is not None:
-            self.set_timer(self._calmed, found.burst.due, topic)
+        due = found.burst.due
+        if due is not None and not self.closed:
+            self.set_timer(self._calmed, due, topic)
 
     def request(
         self,
@@ -122,10 +162,11 @@ class Server(MachineBase):
         """Make a request of a legacy client.
 
         Modern "servers MUST NOT initiate JSON-RPC requests": raises `LocalProtocolError` unless the stream
-        has an initialized legacy session.
+        has an initialized legacy session, whose peer can still reply.
         """
-        if not stream.ready or stream.done:
+        if not stream.ready or stream.ending:
             raise LocalProtocolError("requests can be made of initialized legacy clients only")
+        check_method(method)
         if limits is None:
             limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
         members, extra = encode_members(params), encode_meta(meta)
@@ -134,11 +175,33 @@ class Server(MachineBase):
         return call.id
 
     def notify(
-        self, to: Stream | IncomingRequest, method: str, params: Mapping[str, Any] | None, now: float
+        self,
+        to: Stream | IncomingRequest,
+        method: str,
+        params: Mapping[str, Any] | None,
+        now: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
-        """Send a notification: about a request that is still open, or to a legacy session."""
-        members = encode_members(params)
-        data = notification_bytes(method, b"{" + members + b"}" if members else None, None)
+        """Send a notification: about a request that is still open, or to a legacy session.
+
+        Raises `LocalProtocolError` otherwise, and for the notifications that have rules of their own and
+        so verbs of their own (`progress`, `changed`, `end_subscription`).
+        """
+        if method in self._own_notifications:
+            raise LocalProtocolError(f"{method} is sent by the library itself")
+        self._notify(to, method, params, now, meta)
+
+    def _notify(
+        self,
+        to: Stream | IncomingRequest,
+        method: str,
+        params: Mapping[str, Any] | None,
+        now: float,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        members, extra = encode_members(params), encode_meta(meta) or None
+        data = notification_bytes(method, b"{" + members + b"}" if members else None, extra)
         if isinstance(to, IncomingRequest):
             stream = _stream(to)
             stream.owed(to)
@@ -174,7 +237,7 @@ class Server(MachineBase):
             params["total"] = total
         if message is not None and supports(request.version, "progress_message"):
             params["message"] = message
-        self.notify(request, "notifications/progress", params, now)
+        self._notify(request, "notifications/progress", params, now)
         owed.progress = value
         return True
 
@@ -198,6 +261,8 @@ class Server(MachineBase):
         """End everything: subscriptions gracefully, requests in flight as cancelled."""
         now = self.tick(now)
         self.closed = True
+        for topic in self.topics:
+            self.cancel_timer(self._calmed, topic)
         for stream in [*self._streams]:
             for listen in stream.listens():
                 self.end_subscription(stream, listen, now)
@@ -212,10 +277,13 @@ class Server(MachineBase):
         `resultType` field", and "servers SHOULD include" `serverInfo` "in every result's `_meta`".
         """
         if not supports(version, "result_type"):
-            return encode(dict(result))
-        meta = dict(result.get("_meta") or {})
+            return encode(result)
+        given = result.get("_meta", {})
+        if not isinstance(given, Mapping):
+            raise LocalProtocolError("the _meta of a result is a mapping")
+        meta = dict(cast("Mapping[str, Any]", given))
         if self.config.name_itself:
-            meta.setdefault(SERVER_INFO, unstructure(self.config.info, version))
+            meta.setdefault(SERVER_INFO, self._identity[version])
         rest = {key: value for key, value in result.items() if key != "_meta"}
         return encode({"resultType": kind, **rest, **({"_meta": meta} if meta else {})})
 
@@ -235,7 +303,7 @@ class Server(MachineBase):
         result: dict[str, Any] = {
             "protocolVersion": version,
             "capabilities": self.capabilities(version),
-            "serverInfo": unstructure(self.config.info, version),
+            "serverInfo": self._identity[version],
         }
         if self.config.instructions is not None:
             result["instructions"] = self.config.instructions
@@ -267,8 +335,8 @@ class Server(MachineBase):
 
     def _calmed(self, key: Hashable, now: float) -> None:
         topic = self.topics[str(key)]
-        if topic.burst.due is not None and topic.burst.due <= now and topic.burst.fire(now):
-            topic.announce()
+        topic.burst.fire(now)
+        topic.announce()
 
     def _discover(self, request: IncomingRequest, now: float) -> None:
         version = request.version
@@ -291,7 +359,7 @@ class Server(MachineBase):
         if not is_object(wanted):
             self.refuse(request, RpcError(INVALID_PARAMS, "notifications must be an object"), now)
             return
-        wrong = [name for name in self.topics if not isinstance(wanted.get(name, False), bool)]
+        wrong = [name for name in self.topics if not isinstance(wanted.get(name), bool | None)]
         if wrong:
             self.refuse(request, RpcError(INVALID_PARAMS, f"notifications.{wrong[0]} must be a boolean"), now)
             return

@@ -71,6 +71,11 @@ class Stream:
         return self._router.ready
 
     @property
+    def ending(self) -> bool:
+        """Whether the peer has finished: it is answered what it asked for, but will not reply."""
+        return self._ending is not None
+
+    @property
     def shared(self) -> bool:
         """Whether everything of this peer travels on one channel."""
         return self._carrier is not None and self._carrier.shared

@@ -65,8 +65,8 @@ class Listener:
 
     def leave(self, topic: Topic) -> None:
         """Listen no longer; a marker that still waits will be skipped."""
-        if topic.listeners.pop(self, self) is None:
-            self.states[topic.name] = SUBSCRIPTION.next(self.states[topic.name], SubscriptionInput.END)
+        del topic.listeners[self]
+        self.states[topic.name] = SUBSCRIPTION.next(self.states[topic.name], SubscriptionInput.END)
 
     def mark(self, topic: Topic) -> None:
         """Have a notification written, unless this listener knows or will be told anyway."""
