@@ -16,7 +16,7 @@ import attrs
 
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
-from ._json import RequestId, decode
+from ._json import RequestId, decode, encode
 from ._json import members as object_members
 from ._machine import MachineBase
 from ._tables import CALL, CallInput, CallState
@@ -87,6 +87,13 @@ class Call:
         """The encoded params object of the next leg, without `_meta`."""
         parts = [part for part in (self.members, self.answers) if part]
         return b"{" + b",".join(parts) + b"}" if parts else None
+
+
+def check_method(method: str) -> None:
+    """Raise `LocalProtocolError` for a method that cannot be sent, before anything has happened."""
+    if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # the caller may be untyped
+        raise LocalProtocolError(f"a method is a string, not {method!r}")
+    encode(method)
 
 
 def encode_members(value: Mapping[str, Any] | None) -> bytes:

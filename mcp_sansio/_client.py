@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from ._calls import Call, Calls, Limits, Owner, Reply, encode_members, encode_meta
+from ._calls import Call, Calls, Limits, Owner, Reply, check_method, encode_members, encode_meta
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
@@ -136,6 +136,7 @@ class Client(MachineBase):
     def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
         """Send a notification, of any method."""
         self._check_open()
+        check_method(method)
         data = notification_bytes(method, _object(encode_members(params)), None)
         self.tick(now)
         self._post(Send(data, method))
@@ -260,6 +261,7 @@ class Client(MachineBase):
     ) -> Call:
         """`request`, for those who need the call itself; `urgent` passes the barrier."""
         self._check_open()
+        check_method(method)
         members, extra = encode_members(params), encode_meta(meta)
         if limits is None:
             limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
