@@ -36,22 +36,24 @@ def missing_capabilities(
         capability = _CAPABILITY.get(request.method)
         if capability is None:
             continue
-        mode = _mode(request.params) if capability == "elicitation" else None
-        if not _declared(declared, capability, mode):
-            missing.setdefault(capability, {}).update({} if mode is None else {mode: {}})
+        part = _part(capability, request.params)
+        if not _declared(declared, capability, part):
+            missing.setdefault(capability, {}).update({} if part is None else {part: {}})
     return missing
 
 
-def _mode(params: Mapping[str, Any]) -> str:
-    mode = params.get("mode")
-    return "form" if mode is None else str(mode)
+def _part(capability: str, params: Mapping[str, Any]) -> str | None:
+    """What a request needs of its capability: a mode of elicitation, or tools in sampling."""
+    if capability == "elicitation":
+        mode = params.get("mode")
+        return "form" if mode is None else str(mode)
+    uses_tools = params.get("tools") is not None or params.get("toolChoice") is not None
+    return "tools" if capability == "sampling" and uses_tools else None
 
 
-def _declared(declared: Mapping[str, Any], capability: str, mode: str | None) -> bool:
+def _declared(declared: Mapping[str, Any], capability: str, part: str | None) -> bool:
     """An elicitation capability without modes means "form" (schema, `ClientCapabilities`)."""
     value = declared.get(capability)
     if not isinstance(value, Mapping):
         return False
-    if mode is None:
-        return True
-    return mode in value or (mode == "form" and "url" not in value)
+    return part is None or part in value or (part == "form" and "url" not in value)
