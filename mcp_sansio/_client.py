@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from ._calls import Call, Calls, Limits, Owner, Reply, check_method, encode_members, encode_meta
 from ._client_config import ClientConfig
@@ -218,8 +218,8 @@ class Client(MachineBase):
         self._carrier = None
         if self.done:
             return
-        self._urgent.clear()
-        self._outbox = deque(entry for entry in self._outbox if isinstance(entry, Call))
+        unsent, self._urgent = self._urgent, deque()
+        self._outbox = deque(entry for entry in self._outbox if _waits(entry))
         self._incoming.detach(reason)
         self._negotiator.detach()
         self.emit(Disconnected(reason))
@@ -227,6 +227,9 @@ class Client(MachineBase):
             layer.closed(reason, now)
         self._channels.detach(now)
         self._calls.end_all(CallInput.LOSE, Lost(reason), now)
+        for entry in unsent:
+            if _waits(entry):  # negotiation begins anew on the next carrier
+                self._calls.end(entry, CallInput.CANCEL, Cancelled(), now)
 
     def fail(self, reason: str, now: float) -> None:
         """The carrier broke."""
@@ -239,7 +242,7 @@ class Client(MachineBase):
         while (entry := self._next_entry()) is not None:
             if not isinstance(entry, Call):
                 return entry
-            if entry.state is CallState.QUEUED:
+            if _waits(entry):
                 self._calls.pulled(entry)
                 return self._encode(entry)
         return None
@@ -456,6 +459,11 @@ class Client(MachineBase):
         self.emit(Diagnostic("bad-message", message.reason, message.data))
         if message.id is not None and not message.reply and self.era is Era.LEGACY:
             self._incoming.refuse(message.id, message.code, message.reason)
+
+
+def _waits(entry: Call | Outgoing) -> TypeGuard[Call]:
+    """Whether an entry of the outbox is a call that has neither left nor ended."""
+    return isinstance(entry, Call) and entry.state is CallState.QUEUED
 
 
 def _object(members: bytes) -> bytes | None:
