@@ -351,9 +351,10 @@ class Client(MachineBase):
         "Streamable HTTP: closing the SSE response stream is the cancellation signal". Negotiation is never
         cancelled.
         """
-        if call.urgent and call.method != "subscriptions/listen":
+        negotiation = call.urgent and call.method != "subscriptions/listen"
+        if negotiation or self._carrier is None:
             return
-        if self._carrier is not None and self.era is Era.MODERN and not self._carrier.shared:
+        if self.era is Era.MODERN and not self._carrier.shared:
             self._post(Abandon(call.wire_id))
             return
         params = b'{"requestId":%d}' % call.wire_id
