@@ -118,7 +118,7 @@ def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malfo
     Extra members are ignored, of duplicates the last wins. A result is not looked into, which matters for
     large pages: `decode` and the typed readers of `_structure` check its depth and numbers.
     """
-    if line.lstrip()[:1] != b"[":
+    if not line.lstrip().startswith(b"["):
         return _parse_one(line, max_depth)
     try:
         items = _decode_items(line)
@@ -145,7 +145,7 @@ def _call(envelope: _Envelope, line: bytes, max_depth: int) -> Request | Notific
     """A message with a method: a request or, without an id, a notification."""
     known = envelope.id if _is_id(envelope.id) else None
     params = bytes(envelope.params)
-    fault = _call_fault(envelope, params, max_depth)
+    fault = _call_fault(envelope, known, params, max_depth)
     if fault is not None:
         return Malformed(*fault, known, data=line[:_HEAD])
     given = None if params in _ABSENT else params
@@ -154,8 +154,11 @@ def _call(envelope: _Envelope, line: bytes, max_depth: int) -> Request | Notific
     return Request(known, envelope.method, given)
 
 
-def _call_fault(envelope: _Envelope, params: bytes, max_depth: int) -> tuple[int, str] | None:
-    if not _is_id(envelope.id) and envelope.id is not msgspec.UNSET:
+def _call_fault(
+    envelope: _Envelope, known: RequestId | None, params: bytes, max_depth: int
+) -> tuple[int, str] | None:
+    """The error code that is owed and why, if anything is wrong."""
+    if known is None and envelope.id is not msgspec.UNSET:
         return INVALID_REQUEST, "id is neither integer nor string"
     if envelope.jsonrpc != "2.0":
         return INVALID_REQUEST, "jsonrpc is not 2.0"
@@ -252,14 +255,18 @@ def _refusal(error: Exception) -> str:
     return str(error)  # for a lone surrogate at the end of a string: "Input data was truncated"
 
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Possessive, so that a long string leaves no trail of places to go back to.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def too_deep(raw: bytes, max_depth: int) -> bool:
-    """Whether well-formed JSON nests deeper than `max_depth` arrays and objects."""
-    if raw.count(b"{") + raw.count(b"[") <= max_depth:
+    """Whether well-formed JSON nests deeper than `max_depth` arrays and objects.
+
+    A level takes two bytes, and two brackets: mostly that settles it.
+    """
+    if len(raw) <= 2 * max_depth or raw.count(b"{") + raw.count(b"[") <= max_depth:
         return False
     brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > max_depth

@@ -35,8 +35,6 @@ MAX_TTL = 365 * 24 * 3600.0
 _UNREADABLE = (ValueError, RecursionError)
 """What msgspec raises, and the validators that a layer's class may have."""
 
-_RESERVED = frozenset({"resultType", "_meta"})
-
 
 # --- reading ------------------------------------------------------------------------------------------
 
@@ -91,7 +89,7 @@ def _keeps_extra(cls: Class) -> bool:
 
 @functools.cache
 def _named(cls: Class) -> frozenset[str]:
-    return _RESERVED.union(map(wire_name, wire_fields(cls)))
+    return frozenset({"resultType", *map(wire_name, wire_fields(cls))})
 
 
 # --- writing ------------------------------------------------------------------------------------------

@@ -225,8 +225,9 @@ def test_a_spoilt_value_costs_its_message_and_the_sender_is_told(value: bytes) -
     assert (reply.code, reply.id, reply.reply) == (-32600, "r", True)
     error = malformed(b'{"jsonrpc":"2.0","id":4.0,"error":{"code":1,"message":"m","data":%b}}' % value)
     assert (error.code, error.id, error.reply) == (-32600, 4, True)
-    notification = malformed(b'{"jsonrpc":"2.0","method":"m","params":{"x":%b}}' % value)
-    assert (notification.code, notification.id, notification.reply) == (-32700, None, False)
+    for request_id in (b"", b'"id":7.0,', b'"id":null,'):
+        nameless = malformed(b'{"jsonrpc":"2.0",%b"method":"m","params":{"x":%b}}' % (request_id, value))
+        assert (nameless.code, nameless.id, nameless.reply) == (-32700, None, False)
 
 
 @pytest.mark.parametrize("value", SPOILT.values(), ids=SPOILT)
@@ -249,6 +250,30 @@ def test_a_number_beyond_all_limits_is_left_to_decode_in_values_and_refused_in_i
         decode(message.params)
     assert refused.value.path == "$[...]"
     assert malformed(b'{"jsonrpc":"2.0","id":%b,"method":"m"}' % number).code == -32700
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"id":1,"x":"\xff"}', "not UTF-8 at byte 13"),
+        (b"hello", "JSON is malformed: invalid character (byte 0)"),
+        (b"[]", "an empty batch"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', "id is neither integer nor string"),
+        (b'{"id":1,"method":"m"}', "jsonrpc is not 2.0"),
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', "method is no string"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":[]}', "params is no object"),
+        (b'{"id":1,"result":{}}', "jsonrpc is not 2.0"),
+        (b'{"jsonrpc":"2.0","id":1}', "a reply has either a result or an error"),
+        (b'{"jsonrpc":"2.0","id":1,"result":5}', "result is no object"),
+        (b'{"jsonrpc":"2.0","id":true,"result":{}}', "id is neither integer nor string"),
+        (b'{"jsonrpc":"2.0","result":{}}', "a result needs an id"),
+        (b'{"jsonrpc":"2.0","id":1,"error":[]}', "error is no object at $.error"),
+        (b'{"jsonrpc":"2.0","id":1,"error":{}}', "expected an integer at $.error.code"),
+        (b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}', "expected a string at $.error.message"),
+    ],
+)
+def test_the_reason_says_what_was_wrong(line: bytes, reason: str) -> None:
+    assert malformed(line).reason == reason
 
 
 def test_diagnostics_are_bounded() -> None:

@@ -80,6 +80,12 @@ class Ordered:
             raise ValueError("Expected `low` <= `high`")
 
 
+@attrs.frozen
+class Reference:
+    type: str
+    name: str
+
+
 RAW = (
     b'{"shapes":[{"type":"circle","radius":1},{"type":"square","size":{"width":2,"inInches":true}}],'
     b'"byName":{"a":{"width":3}},"labels":[],"paper":{"width":4},"ink":"red"}'
@@ -177,6 +183,12 @@ def test_untagged_classes_are_told_apart_by_what_they_require() -> None:
     for resource in (b'{"uri":"u"}', b'{"uri":"u","text":null}'):
         with pytest.raises(InvalidMessage, match=r"Object needs `text` or `blob` at \$\.resource"):
             read(resource)
+
+
+def test_a_member_called_type_is_a_member_like_others() -> None:
+    reference = structure(Reference, b'{"type":"ref/prompt","name":"p"}')
+    assert reference == Reference("ref/prompt", "p")
+    assert unstructure(reference, NEWEST) == {"type": "ref/prompt", "name": "p"}
 
 
 def test_wire_names_are_camel_case_unless_said_otherwise() -> None:

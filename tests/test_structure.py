@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_sansio import _types as types
 from mcp_sansio._errors import Inexpressible, InvalidMessage, LocalProtocolError
 from mcp_sansio._json import MAX_DEPTH, decode, encode
 from mcp_sansio._structure import (
@@ -54,7 +55,9 @@ NEWEST = ALL_VERSIONS[-1]
 
 
 def deep(levels: int) -> bytes:
-    return b"[" * levels + b"]" * levels
+    """Arrays in objects."""
+    half, odd = divmod(levels, 2)
+    return b'{"k":[' * half + b"[" * odd + b"]" * odd + b"]}" * half
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -202,6 +205,11 @@ def test_unnamed_members_are_written_beside_the_named() -> None:
     assert structure(GetPromptResult, encode_typed(result, NEWEST)) == result
 
 
+def test_unnamed_members_are_a_mapping() -> None:
+    with pytest.raises(LocalProtocolError, match="expected mapping, got list"):
+        unstructure(GetPromptResult((), extra=[]), NEWEST)  # type: ignore[arg-type]  # the mistake under test
+
+
 @pytest.mark.parametrize("name", ["messages", "description", "_meta", "resultType"])
 def test_unnamed_members_may_not_pose_as_named(name: str) -> None:
     with pytest.raises(LocalProtocolError, match=name):
@@ -225,45 +233,47 @@ def test_absent_members_are_omitted_and_given_ones_are_not() -> None:
 
 
 def test_any_mapping_serves_as_an_object_and_a_list_as_a_tuple() -> None:
-    prompt = Prompt("p", arguments=[PromptArgument("a")], meta=MappingProxyType({"k": MappingProxyType({})}))  # type: ignore[arg-type]  # tolerated
+    arguments: Any = [PromptArgument("a")]
+    prompt = Prompt("p", arguments=arguments, meta=MappingProxyType({"k": MappingProxyType({})}))
     assert encode_typed(prompt, NEWEST) == b'{"name":"p","arguments":[{"name":"a"}],"_meta":{"k":{}}}'
 
 
+loose: Any = types  # the fields below hold the wrong things on purpose
 MISTAKES: list[Any] = [
-    Prompt(5),  # type: ignore[arg-type]
-    Prompt(None),  # type: ignore[arg-type]
-    Prompt(b"p"),  # type: ignore[arg-type]
-    Prompt("\ud800"),
-    Prompt("p", title=5),  # type: ignore[arg-type]
-    Prompt("p", description=["d"]),  # type: ignore[arg-type]
-    Prompt("p", arguments="ab"),  # type: ignore[arg-type]
-    Prompt("p", arguments={}),  # type: ignore[arg-type]
-    Prompt("p", arguments=5),  # type: ignore[arg-type]
-    Prompt("p", arguments=("a",)),  # type: ignore[arg-type]
-    Prompt("p", arguments=(PromptArgument("a", required=1),)),  # type: ignore[arg-type]
-    Prompt("p", icons=(Icon("s", sizes="48x48"),)),  # type: ignore[arg-type]
-    Prompt("p", icons=(Icon("s", theme="blue"),)),  # type: ignore[arg-type]
-    Prompt("p", meta=5),  # type: ignore[arg-type]
-    Prompt("p", meta={1: 2}),  # type: ignore[dict-item]
-    Prompt("p", meta={"k": {1: 2}}),
-    Prompt("p", meta={"k": float("nan")}),
-    Prompt("p", meta={"k": {1, 2}}),
-    Prompt("p", meta={"k": Prompt("q")}),
-    PromptMessage("system", TextContent("t")),  # type: ignore[arg-type]
-    PromptMessage("user", "t"),  # type: ignore[arg-type]
-    PromptMessage("user", (TextContent("t"),)),  # type: ignore[arg-type]
-    PromptMessage("user", Prompt("p")),  # type: ignore[arg-type]
-    PromptMessage("user", EmbeddedResource(TextContent("t"))),  # type: ignore[arg-type]
-    TextContent("t", Annotations(priority=1.5)),
-    TextContent("t", Annotations(priority=-0.1)),
-    TextContent("t", Annotations(priority=float("nan"))),
-    TextContent("t", Annotations(audience=("system",))),  # type: ignore[arg-type]
-    Completion("abc"),  # type: ignore[arg-type]
-    Completion((), total=1.0),  # type: ignore[arg-type]
-    Completion((), total=True),
-    GetPromptResult((), extra={"k": object()}),
-    GetPromptResult((), extra=5),  # type: ignore[arg-type]
-    GetPromptResult(None),  # type: ignore[arg-type]
+    loose.Prompt(5),
+    loose.Prompt(None),
+    loose.Prompt(b"p"),
+    loose.Prompt("\ud800"),
+    loose.Prompt("p", title=5),
+    loose.Prompt("p", description=["d"]),
+    loose.Prompt("p", arguments="ab"),
+    loose.Prompt("p", arguments={}),
+    loose.Prompt("p", arguments=5),
+    loose.Prompt("p", arguments=("a",)),
+    loose.Prompt("p", arguments=(loose.PromptArgument("a", required=1),)),
+    loose.Prompt("p", icons=(loose.Icon("s", sizes="48x48"),)),
+    loose.Prompt("p", icons=(loose.Icon("s", theme="blue"),)),
+    loose.Prompt("p", meta=5),
+    loose.Prompt("p", meta={1: 2}),
+    loose.Prompt("p", meta={"k": {1: 2}}),
+    loose.Prompt("p", meta={"k": float("nan")}),
+    loose.Prompt("p", meta={"k": {1, 2}}),
+    loose.Prompt("p", meta={"k": loose.Prompt("q")}),
+    loose.PromptMessage("system", loose.TextContent("t")),
+    loose.PromptMessage("user", "t"),
+    loose.PromptMessage("user", (loose.TextContent("t"),)),
+    loose.PromptMessage("user", loose.Prompt("p")),
+    loose.PromptMessage("user", loose.EmbeddedResource(loose.TextContent("t"))),
+    loose.TextContent("t", loose.Annotations(priority=1.5)),
+    loose.TextContent("t", loose.Annotations(priority=-0.1)),
+    loose.TextContent("t", loose.Annotations(priority=float("nan"))),
+    loose.TextContent("t", loose.Annotations(audience=("system",))),
+    loose.Completion("abc"),
+    loose.Completion((), total=1.0),
+    loose.Completion((), total=True),
+    loose.GetPromptResult((), extra={"k": object()}),
+    loose.GetPromptResult((), extra=5),
+    loose.GetPromptResult(None),
     5,
     None,
     "text",

@@ -34,6 +34,7 @@ def test_the_revisions_are_those_published_oldest_first() -> None:
 
 
 def test_the_era_of_a_revision() -> None:
+    assert [era.value for era in Era] == ["legacy", "modern"]
     assert [era_of(version) for version in ALL_VERSIONS] == [Era.LEGACY] * 4 + [Era.MODERN]
 
 
