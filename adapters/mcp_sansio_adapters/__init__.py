@@ -1,4 +1,23 @@
-"""Adapters that move bytes, time and cancellation between a machine of `mcp_sansio` and a real event loop.
+"""Adapters that move bytes, time and cancellation between a machine of `mcp_sansio` and the real world.
 
-Each event loop has a module of its own, imported by name, so that none is loaded unless it is asked for.
+`mcp_sansio_adapters.asyncio`, `.trio` and `.blocking` are imported by name, so that no event loop is loaded
+unless it is asked for. Here is what they share: the exceptions that clients raise, how child processes are
+treated, and what the core wants to be given by somebody who has a clock and randomness.
 """
+
+from ._defaults import new_keys, now, unix_offset
+from ._exceptions import ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
+from ._process import ProcessPolicy
+from ._pump import Traffic
+
+__all__ = [
+    "ConnectionFailed",
+    "InputNotGiven",
+    "ProcessPolicy",
+    "PromptGoneError",
+    "RequestFailed",
+    "Traffic",
+    "new_keys",
+    "now",
+    "unix_offset",
+]

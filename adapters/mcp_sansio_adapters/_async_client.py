@@ -1,0 +1,156 @@
+"""The user-facing client of the asynchronous front ends.
+
+Every method turns a command into an awaited result; one that is interrupted is cancelled in the core. What
+keeps the client connected runs beside it (`_connection`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from mcp_sansio import Completion, GetPromptResult, Negotiated, PageListed, Snapshot, Updated
+
+from ._connection import Connect, Connection
+from ._exceptions import ConnectionFailed, Ending
+from ._loop import Bell, Loop
+from ._process import RestartBudget
+from ._pump import Traffic
+from ._session import Feed, OnProgress, Session, Waiter
+
+T = TypeVar("T")
+
+
+class Changes:
+    """The changes of the list, as an async iterator.
+
+    It sees all that happens from its creation on. A reader who is slower than the server gets one change
+    that spans several. It ends when the client is closed, and raises `ConnectionFailed` when the connection
+    is lost for good.
+    """
+
+    def __init__(self, loop: Loop, feed: Feed) -> None:
+        self._bell = Bell(loop)
+        self._feed = feed
+        feed.wake = self._bell.ring
+
+    def __aiter__(self) -> Changes:
+        return self
+
+    async def __anext__(self) -> Updated:
+        while True:
+            change = self._feed.take()
+            if change is not None:
+                return change
+            if self._feed.ended:
+                raise StopAsyncIteration
+            await self._bell.wait()
+
+
+class AsyncClient:
+    """A connected client of one server.
+
+    Its methods raise `RequestFailed` (`PromptGoneError` among them) for what the server answered or did
+    not, `ConnectionFailed` when there is no connection any more, and `LocalProtocolError` for arguments
+    that cannot be sent. They may be called from any number of tasks, and cancelled at any time.
+    """
+
+    def __init__(self, loop: Loop, session: Session, connection: Connection) -> None:
+        self._loop = loop
+        self._session = session
+        self._connection = connection
+
+    @property
+    def negotiated(self) -> Negotiated:
+        """What was agreed on with the server; after a restart, with the new one."""
+        if self._session.negotiated is None:
+            raise ConnectionFailed(self._session.ending or Ending("not connected yet"))
+        return self._session.negotiated
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The last list of prompts, fresh or stale; nothing is sent."""
+        return self._session.prompts.snapshot
+
+    @property
+    def traffic(self) -> Traffic:
+        """What has gone over the wire so far."""
+        return self._session.traffic
+
+    async def list_prompts(self, *, stale_ok: bool = False) -> Snapshot:
+        """All prompts: from the cache while it is fresh (or there is any and `stale_ok`), else asked for."""
+        return await self._result(self._session.list_prompts(stale_ok=stale_ok))
+
+    async def refresh_prompts(self) -> Snapshot:
+        """All prompts, asked for from now on, whatever the cache holds."""
+        return await self._result(self._session.refresh_prompts())
+
+    async def list_page(self, cursor: str) -> PageListed:
+        """The one page at a cursor of the server's, past the cache: `items` and `next_cursor`."""
+        return await self._result(self._session.list_page(cursor))
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> GetPromptResult:
+        """Render a prompt. `meta` travels in `_meta`; `on_progress` asks for progress and hears of it."""
+        waiter = self._session.get_prompt(name, arguments, meta=meta, on_progress=on_progress)
+        return await self._result(waiter)
+
+    async def complete(
+        self, name: str, argument: str, value: str, context: Mapping[str, str] | None = None
+    ) -> Completion:
+        """Values for an argument of a prompt; `context` has the arguments that are known already."""
+        return await self._result(self._session.complete(name, argument, value, context))
+
+    def changes(self) -> Changes:
+        """The changes of the list from now on, to be iterated over with `async for`."""
+        return Changes(self._loop, Feed(self._session))
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Mapping[str, Any]:
+        """Make any request; its result."""
+        return await self._result(self._session.request(method, params, meta=meta, on_progress=on_progress))
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification; returns when it has been written."""
+        self._session.notify(method, params)
+        self._connection.turn()
+        await self._connection.drained()
+
+    async def _result(self, waiter: Waiter[T]) -> T:
+        over = self._loop.event()
+        waiter.wake = over.set
+        self._connection.turn()
+        try:
+            if not waiter.done:
+                await over.wait()
+        finally:
+            self._session.abandon(waiter)
+            self._connection.turn()
+        return waiter.result()
+
+
+@asynccontextmanager
+async def opened(
+    loop: Loop, connect: Connect, session: Session, budget: RestartBudget | None = None
+) -> AsyncGenerator[AsyncClient]:
+    """A client that is connected for as long as the block lasts."""
+    connection = Connection(loop, connect, session, budget)
+    async with loop.background(connection.run):
+        try:
+            await connection.ready()
+            yield AsyncClient(loop, session, connection)
+        finally:
+            connection.stop()

@@ -1,0 +1,180 @@
+"""Servers of the asynchronous front ends: one machine, any number of streams, a task for every handler.
+
+A `Service` drives one `Server` for as long as its block lasts, and `serve` carries one peer. When a peer has
+finished sending, the replies that it is owed get a short grace; then what still runs is cancelled. Edits of
+the catalogue may come from any thread: they are brought into the loop, and announced there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
+
+from ._connection import Clock
+from ._defaults import now
+from ._handlers import Handlers, Job
+from ._link import Link
+from ._loop import ByteStream, FdStream, Loop, Tasks
+from ._pump import Pump
+from ._session import OnEvent, OnRequest
+from ._stdio import claimed_stdio, on_signals
+
+GRACE = 2.0
+
+
+class Service:
+    """A server that is being driven. `grace` is how long owed replies are waited for, in seconds."""
+
+    def __init__(
+        self, loop: Loop, server: Server, on_request: OnRequest | None, on_event: OnEvent | None, grace: float
+    ) -> None:
+        self.server = server
+        self._loop = loop
+        self._grace = grace
+        self._tasks: Tasks | None = None
+        self._running: dict[IncomingRequest, Callable[[], object]] = {}
+        self._links: dict[Link, None] = {}
+        self._stopped = loop.event()
+        self._clock = Clock(loop)
+        self._handlers = Handlers(server, self._start, self._stop, on_request=on_request, on_event=on_event)
+        self._pump = Pump(server, self._handlers.handle, self._clock.rearm)
+
+    def turn(self) -> None:
+        """To be called after every command to the server that does not come from a handler."""
+        self._pump.turn()
+
+    async def serve(self, stream: ByteStream, *, principal: str | None = None, peer: object = None) -> None:
+        """Serve one peer until it is gone. `principal` is whom the application has authenticated."""
+        wire = LineWire(self.server.open(peer=peer, principal=principal), now())
+        link = Link(self._loop, wire, stream, self.turn)
+        self._links[link] = None
+        try:
+            async with self._loop.tasks() as tasks:
+                tasks.start(self._listen, link)
+                tasks.start(self._speak, link)
+                await link.over.wait()
+                tasks.cancel()
+        finally:
+            del self._links[link]
+            if not wire.closed:
+                wire.abort(now(), link.reason)
+            self.turn()
+            await stream.close()
+
+    def close(self) -> None:
+        """End all streams: what runs is cancelled, what is queued is written within the grace."""
+        self.server.close(now())
+        self.turn()
+        for link in self._links:
+            if self._tasks is not None:
+                self._tasks.start(self._expire, link)
+
+    def stop(self) -> None:
+        """Let `run` return."""
+        self.close()
+        self._stopped.set()
+
+    async def run(self) -> None:
+        """Keep the time, and run handlers, until told to stop."""
+        async with self._loop.tasks() as tasks:
+            self._tasks = tasks
+            tasks.start(self._clock.run, self._due)
+            self.turn()
+            await self._stopped.wait()
+            tasks.cancel()
+
+    def changed(self, topic: str) -> None:
+        """Something of `topic` changed: announce it. In the loop's own thread only."""
+        if not self.server.closed:
+            self.server.changed(topic, now())
+            self.turn()
+
+    def _due(self) -> None:
+        self.server.handle_timeout(now())
+        self.turn()
+
+    # --- streams ---
+
+    async def _listen(self, link: Link) -> None:
+        """Read to the end; then there is a time for what is still owed."""
+        await link.read()
+        link.settle(link.reason)
+        await self._expire(link)
+
+    async def _speak(self, link: Link) -> None:
+        await link.write()
+        link.over.set()
+
+    async def _expire(self, link: Link) -> None:
+        await self._loop.wait(link.write_over, self._grace)
+        link.over.set()
+
+    # --- handlers ---
+
+    def _start(self, job: Job) -> None:
+        if self._tasks is not None:
+            self._running[job.request] = self._tasks.start(self._work, job)
+
+    def _stop(self, request: IncomingRequest) -> None:
+        self._running.pop(request, _nothing)()
+
+    async def _work(self, job: Job) -> None:
+        try:
+            value = job.work()
+            if inspect.isawaitable(value):
+                value = await value
+        except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
+            self._running.pop(job.request, None)
+            self._handlers.fail(job, error)
+        else:
+            self._running.pop(job.request, None)
+            self._handlers.settle(job, value)
+        self.turn()
+
+
+def _nothing() -> None:
+    pass
+
+
+@asynccontextmanager
+async def opened_service(
+    loop: Loop,
+    server: Server,
+    *,
+    on_request: OnRequest | None = None,
+    on_event: OnEvent | None = None,
+    grace: float = GRACE,
+) -> AsyncGenerator[Service]:
+    """Drive `server` for as long as the block lasts."""
+    service = Service(loop, server, on_request, on_event, grace)
+    portal = loop.portal()
+    layers = [layer for layer in server.layers if isinstance(layer, PromptServer)]
+    for layer in layers:
+        layer.on_change = lambda topic: portal(partial(service.changed, topic))
+    async with loop.background(service.run):
+        try:
+            yield service
+        finally:
+            for layer in layers:
+                layer.on_change = None
+            service.stop()
+
+
+async def serve_stdio(
+    loop: Loop,
+    server: Server,
+    *,
+    principal: str | None,
+    on_request: OnRequest | None,
+    on_event: OnEvent | None,
+    grace: float,
+) -> None:
+    """Serve whoever started this process."""
+    async with opened_service(loop, server, on_request=on_request, on_event=on_event, grace=grace) as service:
+        portal = loop.portal()
+        with claimed_stdio() as (reading, writing), on_signals(lambda: portal(service.close)):
+            await service.serve(FdStream(loop, reading, writing), principal=principal)

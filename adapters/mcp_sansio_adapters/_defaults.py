@@ -1,0 +1,41 @@
+"""What the core must not find out by itself: the time, randomness, secrets.
+
+The core takes all of them as arguments or through its configs. This is what the adapters pass.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+
+import attrs
+
+from mcp_sansio import ClientConfig, Implementation, Keys, __version__
+
+now = time.monotonic
+"""The clock of every adapter, in seconds."""
+
+
+def unix_offset() -> float:
+    """What turns the adapters' clock into Unix time, for `PromptServerConfig.unix_offset`."""
+    return time.time() - now()
+
+
+def new_keys() -> Keys:
+    """A fresh random key, for `PromptServerConfig.keys`.
+
+    Cursors and request states that it seals mean nothing to another process or a later run; keep keys of
+    your own where they should.
+    """
+    return Keys((secrets.token_hex(4), secrets.token_bytes(32)))
+
+
+def client_config(config: ClientConfig | None, *, asks: bool) -> ClientConfig:
+    """The caller's config, with jitter where it has none; or one that offers forms if somebody `asks`."""
+    if config is None:
+        info = Implementation("mcp-sansio", __version__)
+        config = ClientConfig(info=info, capabilities={"elicitation": {}} if asks else {})
+    if config.jitter is attrs.fields(ClientConfig).jitter.default:
+        config = attrs.evolve(config, jitter=random.random)
+    return config

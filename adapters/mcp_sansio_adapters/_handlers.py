@@ -1,0 +1,140 @@
+"""What a server's events ask the application to do, as jobs that any front end can run.
+
+A job has `work`, which calls the application's function and may return an awaitable, and a way to settle
+the request with what came of it. It never runs inside the reader: the front end runs each in a task or
+thread of its own and drops it when the peer gives up on the request.
+
+How a prompt's function is called: with the arguments by keyword, so many of them as it takes. If it has a
+parameter named `asked` (and the prompt no argument of that name), it gets the `PromptRequested` there: the
+client's answers to an `AskInput`, the state it had returned then, the principal, the progress token. What
+it raises becomes a neutral -32603, and is logged; an `RpcError` that it returns is the client's to see.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, cast
+
+import attrs
+
+from mcp_sansio import (
+    METHOD_NOT_FOUND,
+    CompletionRequested,
+    Event,
+    IncomingRequest,
+    LocalProtocolError,
+    PromptRequested,
+    PromptServer,
+    RequestCancelled,
+    RequestReceived,
+    RpcError,
+    Server,
+)
+
+from ._defaults import now
+from ._session import OnEvent, OnRequest
+
+ASKED = "asked"
+
+logger = logging.getLogger("mcp_sansio_adapters")
+
+
+@attrs.frozen(eq=False)
+class Job:
+    """A request that the application answers."""
+
+    request: IncomingRequest
+    work: Callable[[], Any]
+    settle: Callable[[Any, float], None]
+
+
+def prompts_of(server: Server) -> PromptServer | None:
+    """The layer of `server` that serves prompts."""
+    return next((layer for layer in server.layers if isinstance(layer, PromptServer)), None)
+
+
+class Handlers:
+    """Turns the events of one server into jobs. `start` runs one, `stop` drops that of a request."""
+
+    def __init__(
+        self,
+        server: Server,
+        start: Callable[[Job], None],
+        stop: Callable[[IncomingRequest], None],
+        *,
+        on_request: OnRequest | None,
+        on_event: OnEvent | None,
+    ) -> None:
+        self._server = server
+        self._prompts = prompts_of(server)
+        self._start = start
+        self._stop = stop
+        self._on_request = on_request
+        self._on_event = on_event
+
+    def handle(self, event: Event) -> None:
+        """Take in an event of the server."""
+        if self._on_event is not None:
+            self._on_event(event)
+        match event:
+            case PromptRequested(request) if self._prompts is not None:
+                work = partial(render, event)
+                self._start(Job(request, work, partial(self._prompts.answer, event)))
+            case CompletionRequested(request) if self._prompts is not None:
+                work = partial(_propose, event)
+                self._start(Job(request, work, partial(self._prompts.complete, event)))
+            case RequestReceived(request):
+                work = partial(self._answer, event)
+                self._start(Job(request, work, partial(self._server.respond, request)))
+            case RequestCancelled(request):
+                self._stop(request)
+            case _:
+                pass
+
+    def settle(self, job: Job, value: Any) -> None:
+        """Answer with what the work came to."""
+        try:
+            if isinstance(value, RpcError):
+                self._server.refuse(job.request, value, now())
+            else:
+                job.settle(value, now())
+        except Exception as error:  # noqa: BLE001  # the application's values are its own
+            self.fail(job, error)
+
+    def fail(self, job: Job, error: Exception) -> None:
+        """The work failed: the client is told nothing but that."""
+        logger.error("%s failed", job.request.method, exc_info=error)
+        try:
+            self._server.fail(job.request, f"{type(error).__name__}: {error}", now())
+        except LocalProtocolError:
+            logger.debug("nobody waits for %s any more", job.request.method)
+
+    def _answer(self, event: RequestReceived) -> Any:
+        if self._on_request is None:
+            return RpcError(METHOD_NOT_FOUND, f"nobody answers {event.request.method}")
+        return self._on_request(event)
+
+
+def render(asked: PromptRequested) -> Any:
+    """Call a prompt's function; what it returns may be an awaitable."""
+    function = asked.entry.render
+    if function is None:
+        raise LocalProtocolError(f"prompt {asked.prompt.name!r} has no function")
+    return function(**_keywords(function, asked))
+
+
+def _keywords(function: Callable[..., Any], asked: PromptRequested) -> Mapping[str, Any]:
+    """The arguments that the function takes."""
+    given: dict[str, Any] = {ASKED: asked, **asked.arguments}
+    parameters = inspect.signature(function).parameters
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        return given if ASKED in parameters else asked.arguments
+    return {name: value for name, value in given.items() if name in parameters}
+
+
+def _propose(asked: CompletionRequested) -> Any:
+    completer = cast("Callable[[str, Mapping[str, str]], Any]", asked.completer)
+    return completer(asked.value, asked.context)

@@ -1,0 +1,156 @@
+"""What the asynchronous front ends need of an event loop, and the little that is built on it.
+
+`Loop` is implemented once for asyncio and once for trio; everything else that awaits is written against it,
+once for both. Cancellation is the loop's own: code here never catches it, it only cleans up behind it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeAlias
+
+AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+READ_SIZE = 65536
+
+
+class Event(Protocol):
+    """A flag that can be waited for; once set, it stays so."""
+
+    def set(self) -> None:
+        """Raise the flag."""
+
+    def is_set(self) -> bool:
+        """Whether it is up."""
+        ...
+
+    async def wait(self) -> Any:
+        """Return when it is up."""
+
+
+class Tasks(Protocol):
+    """Tasks that end before their block does."""
+
+    def start(self, function: AsyncFunction, *args: Any) -> Callable[[], object]:
+        """Start a task; call what is returned to cancel it."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel all of them."""
+
+
+class Loop(Protocol):
+    """An event loop."""
+
+    def event(self) -> Event:
+        """A new event."""
+        ...
+
+    async def wait(self, event: Event, seconds: float | None) -> None:
+        """Return when `event` is set, or after so many seconds."""
+
+    async def checkpoint(self) -> None:
+        """Let others run."""
+
+    async def readable(self, fd: int) -> None:
+        """Return when reading would not block."""
+
+    async def writable(self, fd: int) -> None:
+        """Return when writing would not block."""
+
+    def tasks(self) -> AbstractAsyncContextManager[Tasks]:
+        """A block of tasks; what one of them raises ends the block."""
+        ...
+
+    def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
+        """Run `function` beside the block. No cancellation reaches it: the block must tell it to end, and
+        is not left before it has.
+        """
+        ...
+
+    def portal(self) -> Callable[[Callable[[], None]], None]:
+        """A function that has the loop call another one, from any thread or signal handler; after the end
+        of the loop it does nothing.
+        """
+        ...
+
+
+class ByteStream(Protocol):
+    """Any reliable stream of bytes. What goes wrong is an `OSError`."""
+
+    async def receive(self) -> bytes:
+        """Some bytes; none at the end."""
+        ...
+
+    async def send(self, chunks: list[bytes]) -> None:
+        """Write all of these."""
+
+    async def close(self) -> None:
+        """Let go of it; never raises."""
+
+
+class Bell:
+    """Wakes one waiter, at once if it was rung before he came."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._event = loop.event()
+
+    def ring(self) -> None:
+        """Wake the waiter."""
+        self._event.set()
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Return at the next ring, or after so many seconds."""
+        await self._loop.wait(self._event, seconds)
+        if self._event.is_set():
+            self._event = self._loop.event()
+
+
+class FdStream:
+    """A stream over file descriptors, which may be shared with other processes and so are left as they
+    are: blocking or not. A readable one is read once, a writable one takes `piece` bytes without blocking
+    (PIPE_BUF for a pipe that blocks). Regular files are always ready, which no selector will say.
+    """
+
+    def __init__(self, loop: Loop, reading: int, writing: int, piece: int = select.PIPE_BUF) -> None:
+        self._loop = loop
+        self._reading = reading
+        self._writing = writing
+        self._piece = piece
+        self._wait_readable = loop.readable if can_poll(reading) else self._at_once
+        self._wait_writable = loop.writable if can_poll(writing) else self._at_once
+
+    async def receive(self) -> bytes:
+        """Some bytes; none at the end."""
+        while True:
+            await self._wait_readable(self._reading)
+            try:
+                return os.read(self._reading, READ_SIZE)
+            except BlockingIOError:
+                continue
+
+    async def send(self, chunks: list[bytes]) -> None:
+        """Write all of these."""
+        rest = memoryview(b"".join(chunks))
+        while rest:
+            await self._wait_writable(self._writing)
+            try:
+                rest = rest[os.write(self._writing, rest[: self._piece]) :]
+            except BlockingIOError:
+                continue
+
+    async def close(self) -> None:
+        """The descriptors belong to whoever opened them."""
+
+    async def _at_once(self, fd: int) -> None:
+        await self._loop.checkpoint()
+
+
+def can_poll(fd: int) -> bool:
+    """Whether a selector can wait for this descriptor: not for a regular file, nor for /dev/null."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)

@@ -1,0 +1,71 @@
+"""One turn of a machine: what an adapter does after any input, any command and any timeout.
+
+Wires with something to do are flushed, events are handled, and whatever handling them brought about is
+flushed again, until there is neither. What `flush` means is the adapter's own affair; it is called on the
+wire's token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from mcp_sansio import Machine
+
+
+@attrs.define
+class Traffic:
+    """What has gone through a client's connections so far."""
+
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    messages_sent: int = 0
+    messages_received: int = 0
+
+    def sent(self, chunks: list[bytes]) -> None:
+        """Count what a wire has handed out: every message is followed by its line end."""
+        self.bytes_sent += sum(map(len, chunks))
+        self.messages_sent += chunks.count(b"\n")
+
+    def received(self, data: bytes) -> None:
+        """Count what is fed to a wire: messages by their line ends."""
+        self.bytes_received += len(data)
+        self.messages_received += data.count(b"\n")
+
+
+class Pump:
+    """Drives one machine. `handle` gets every event, `rearm` the moment of the next timeout, if it moved."""
+
+    def __init__(
+        self, machine: Machine, handle: Callable[[Any], None], rearm: Callable[[float | None], None]
+    ) -> None:
+        self._machine = machine
+        self._handle = handle
+        self._rearm = rearm
+        self._armed: float | None = None
+        self._turning = False
+
+    def turn(self) -> None:
+        """Flush and handle until nothing is left. A turn inside a turn is the outer one's business."""
+        if self._turning:
+            return
+        self._turning = True
+        try:
+            self._settle()
+        finally:
+            self._turning = False
+        when = self._machine.next_timeout()
+        if when != self._armed:
+            self._armed = when
+            self._rearm(when)
+
+    def _settle(self) -> None:
+        while True:
+            while (wire := self._machine.next_ready()) is not None:
+                wire.token.flush()
+            event = self._machine.next_event()
+            if event is None:
+                return
+            self._handle(event)

@@ -1,0 +1,373 @@
+"""The client that people use, without its loop: commands in, waiters out, events into results.
+
+A command starts an operation of the core and leaves a `Waiter`; the event that names the operation ends
+it, with a result or an exception. How to wait is the front end's own affair: it puts a function into
+`wake`, or looks at `done`. Whoever stops waiting calls `abandon`, which cancels the operation in the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+from weakref import WeakSet
+
+import attrs
+
+from mcp_sansio import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    ArgumentCompleted,
+    CallFailed,
+    CallId,
+    CallSucceeded,
+    Client,
+    ClientConfig,
+    Closed,
+    Completion,
+    Event,
+    Failure,
+    GetPromptResult,
+    IncomingRequest,
+    InputNeeded,
+    Listed,
+    ListingConfig,
+    LocalProtocolError,
+    Lost,
+    Negotiated,
+    NegotiationFailed,
+    Op,
+    OpFailed,
+    PageListed,
+    ProgressReported,
+    PromptClient,
+    PromptGone,
+    PromptRendered,
+    RequestCancelled,
+    RequestReceived,
+    RpcError,
+    Snapshot,
+    Updated,
+    WalkFailed,
+)
+
+from ._defaults import client_config, now
+from ._exceptions import ConnectionFailed, Ending, InputNotGiven, PromptGoneError, RequestFailed
+from ._pump import Traffic
+
+T = TypeVar("T")
+
+Answers: TypeAlias = Mapping[str, Any]
+OnInput: TypeAlias = Callable[[InputNeeded], Answers | Awaitable[Answers]]
+"""Gives the input that a server wants: for every key of `requests` the result of that request."""
+
+RequestAnswer: TypeAlias = Mapping[str, Any] | RpcError
+OnRequest: TypeAlias = Callable[[RequestReceived], RequestAnswer | Awaitable[RequestAnswer]]
+"""Answers a request that belongs to no layer: its result, or an error."""
+
+OnEvent: TypeAlias = Callable[[Event], None]
+"""Hears of every event of the core, before anything is done about it; must not block."""
+
+OnProgress: TypeAlias = Callable[[ProgressReported], None]
+"""Hears of the progress of one request."""
+
+
+@attrs.frozen
+class Hooks:
+    """What a client calls: all of them are optional, and `on_event` must not raise."""
+
+    on_input: OnInput | None = None
+    on_request: OnRequest | None = None
+    on_event: OnEvent | None = None
+
+
+class Waiter(Generic[T]):
+    """Somebody who waits for the end of one operation. `stop_helper` ends what is done for it meanwhile."""
+
+    def __init__(self, key: Op | CallId, on_progress: OnProgress | None = None) -> None:
+        self.key = key
+        self.on_progress = on_progress
+        self.wake: Callable[[], None] = _nothing
+        self.stop_helper: Callable[[], object] = _nothing
+        self.done = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
+
+    def finish(self, value: T | None = None, error: BaseException | None = None) -> None:
+        """The operation is over."""
+        self._value, self._error, self.done = value, error, True
+        self.stop_helper()
+        self.wake()
+
+    def result(self) -> T:
+        """What came of it; raises what went wrong."""
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
+
+
+class Feed:
+    """The changes of the list for one reader.
+
+    At most one change waits. A reader who is slower than the server gets one that spans all that
+    happened since the last one that he saw; so nothing is lost, and nothing piles up.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.wake: Callable[[], None] = _nothing
+        self._session = session
+        self._seen = session.prompts.snapshot
+        self._latest: Updated | None = None
+        session.feeds.add(self)
+
+    def updated(self, event: Updated) -> None:
+        """A list was published."""
+        self._latest = event
+        self.wake()
+
+    def take(self) -> Updated | None:
+        """The next change; None if nothing has changed. Raises `ConnectionFailed` when none can come."""
+        latest, self._latest = self._latest, None
+        if latest is not None:
+            added, removed, changed = latest.snapshot.difference(self._seen)
+            self._seen = latest.snapshot
+            if added or removed or changed:
+                return Updated(latest.key, latest.epoch, latest.snapshot, added, removed, changed)
+        if self._session.ending is not None and not self._session.closing:
+            raise ConnectionFailed(self._session.ending)
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the client has been closed, so that no change will come."""
+        return self._session.closing
+
+
+class Session:
+    """A client of one server, whatever moves its bytes. Every command raises `ConnectionFailed` once the
+    connection is gone for good, and `LocalProtocolError` for what cannot be sent.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig | None,
+        listing: ListingConfig | None,
+        hooks: Hooks,
+    ) -> None:
+        self.hooks = hooks
+        self.prompts = PromptClient(listing)
+        self.client = Client(client_config(config, asks=hooks.on_input is not None), self.prompts)
+        self.traffic = Traffic()
+        self.negotiated: Negotiated | None = None
+        self.ending: Ending | None = None
+        self.loss: Ending | None = None  # set before a wire is told of its end, for what ends with it
+        self.closing = False
+        self.feeds: WeakSet[Feed] = WeakSet()
+        self.settled: Callable[[], None] = _nothing
+        self.ask: Callable[[InputNeeded, Waiter[Any]], None] = _nothing_to_ask
+        self.serve: Callable[[RequestReceived], None] = _ignore
+        self.withdraw: Callable[[IncomingRequest], None] = _ignore
+        self._refusal: str | None = None
+        self._waiters: dict[Op | CallId, Waiter[Any]] = {}
+
+    # --- commands ---
+
+    def list_prompts(self, *, stale_ok: bool = False) -> Waiter[Snapshot]:
+        """The whole list, from the cache while that is fresh."""
+        return self._begin(lambda: self.prompts.list(now(), stale_ok=stale_ok))
+
+    def refresh_prompts(self) -> Waiter[Snapshot]:
+        """The whole list, by a walk that starts from now on."""
+        return self._begin(lambda: self.prompts.refresh(now()))
+
+    def list_page(self, cursor: str) -> Waiter[PageListed]:
+        """One page, past the cache."""
+        return self._begin(lambda: self.prompts.list(now(), cursor=cursor))
+
+    def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None,
+        *,
+        meta: Mapping[str, Any] | None,
+        on_progress: OnProgress | None,
+    ) -> Waiter[GetPromptResult]:
+        """A rendered prompt."""
+        progress = on_progress is not None
+        return self._begin(
+            lambda: self.prompts.get(name, arguments, now(), meta=meta, progress=progress), on_progress
+        )
+
+    def complete(
+        self, name: str, argument: str, value: str, context: Mapping[str, str] | None
+    ) -> Waiter[Completion]:
+        """Values for an argument of a prompt."""
+        return self._begin(lambda: self.prompts.complete(name, argument, value, now(), context))
+
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        *,
+        meta: Mapping[str, Any] | None,
+        on_progress: OnProgress | None,
+    ) -> Waiter[Mapping[str, Any]]:
+        """The result of any request."""
+        progress = on_progress is not None
+        return self._begin(
+            lambda: self.client.request(method, params, now(), meta=meta, progress=progress), on_progress
+        )
+
+    def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
+        """Send any notification."""
+        self._check()
+        self.client.notify(method, params, now())
+
+    def abandon(self, waiter: Waiter[Any]) -> None:
+        """Nobody waits any more; nothing happens if the operation is over."""
+        if self._waiters.pop(waiter.key, None) is None:
+            return
+        waiter.stop_helper()
+        if isinstance(waiter.key, Op):
+            self.prompts.cancel(waiter.key, now())
+        else:
+            self.client.cancel(waiter.key, now())
+
+    def give_input(self, needed: InputNeeded, answers: Answers) -> None:
+        """Go on with an operation that wanted input; nothing happens if it is over."""
+        if self._waiter(needed) is not None:
+            self.client.provide_input(needed.call, answers, now())
+
+    def give_up(self, needed: InputNeeded, error: BaseException) -> None:
+        """End an operation that wanted input with an exception."""
+        waiter = self._waiter(needed)
+        if waiter is not None:
+            self.abandon(waiter)
+            waiter.finish(error=error)
+
+    # --- what happens to the connection ---
+
+    def finish(self, ending: Ending) -> None:
+        """The last connection ended, or none was had: everything that waits fails."""
+        if self.ending is None:
+            reason = self._refusal or ending.reason
+            self.ending = self.loss = Ending(reason, ending.exit_code, ending.stderr_tail)
+            self.client.close(now(), str(self.ending))
+
+    def wake_all(self) -> None:
+        """Wake those whom no event ends: readers of changes, and who waits for the negotiation."""
+        self.settled()
+        for feed in [*self.feeds]:
+            feed.wake()
+
+    def handle(self, event: Event) -> None:
+        """Take in an event of the core."""
+        if self.hooks.on_event is not None:
+            self.hooks.on_event(event)
+        match event:
+            case Listed(op, snapshot):
+                self._end(op, snapshot)
+            case PageListed(op):
+                self._end(op, event)
+            case PromptRendered(op, result):
+                self._end(op, result)
+            case ArgumentCompleted(op, completion):
+                self._end(op, completion)
+            case CallSucceeded(call, answer):
+                self._end(call, answer)
+            case OpFailed(op, failure, last):
+                self._end(op, error=self._failure(failure, last))
+            case CallFailed(call, failure):
+                self._end(call, error=self._failure(failure, self.prompts.snapshot))
+            case PromptGone(op, name, fresh, error):
+                self._end(op, error=PromptGoneError(name, error, fresh))
+            case _:
+                self._note(event)
+
+    # --- inside ---
+
+    def _check(self) -> None:
+        if self.ending is not None or self.client.done:
+            raise ConnectionFailed(self.ending or Ending(self._refusal or "the client is closed"))
+
+    def _begin(self, start: Callable[[], Op | CallId], on_progress: OnProgress | None = None) -> Waiter[Any]:
+        self._check()
+        waiter: Waiter[Any] = Waiter(start(), on_progress)
+        self._waiters[waiter.key] = waiter
+        return waiter
+
+    def _waiter(self, event: InputNeeded | ProgressReported) -> Waiter[Any] | None:
+        return self._waiters.get(event.call if event.op is None else event.op)
+
+    def _end(self, key: Op | CallId, value: Any = None, error: BaseException | None = None) -> None:
+        waiter = self._waiters.pop(key, None)
+        if waiter is not None:
+            waiter.finish(value, error)
+
+    def _failure(self, failure: Failure | WalkFailed, snapshot: Snapshot | None) -> Exception:
+        """The connection's own failure where that is the cause, with all that is known about it."""
+        cause = failure.failure if isinstance(failure, WalkFailed) else failure
+        if isinstance(cause, Lost | Closed):
+            return ConnectionFailed(self.loss or Ending(cause.reason))
+        return RequestFailed(failure, snapshot)
+
+    def _note(self, event: Event) -> None:
+        """What is no end of an operation."""
+        match event:
+            case Negotiated():
+                self.negotiated = event
+                self.settled()
+            case NegotiationFailed(reason):
+                self._refusal = reason
+            case Updated():
+                for feed in [*self.feeds]:
+                    feed.updated(event)
+            case InputNeeded():
+                self._input_needed(event)
+            case ProgressReported():
+                self._progressed(event)
+            case RequestReceived():
+                self._asked(event)
+            case RequestCancelled(request):
+                self.withdraw(request)
+            case _:
+                pass
+
+    def _progressed(self, event: ProgressReported) -> None:
+        waiter = self._waiter(event)
+        if waiter is not None and waiter.on_progress is not None:
+            waiter.on_progress(event)
+
+    def _asked(self, event: RequestReceived) -> None:
+        if self.hooks.on_request is None:
+            self.respond(event, RpcError(METHOD_NOT_FOUND, f"nobody answers {event.request.method}"))
+        else:
+            self.serve(event)
+
+    def _input_needed(self, needed: InputNeeded) -> None:
+        waiter = self._waiter(needed)
+        if waiter is None:
+            return
+        if self.hooks.on_input is None:
+            self.give_up(needed, InputNotGiven(needed.requests))
+        else:
+            self.ask(needed, waiter)
+
+    def respond(self, asked: RequestReceived, answer: RequestAnswer) -> None:
+        """Answer a legacy server's request, unless it has been withdrawn; what cannot be sent is refused."""
+        for candidate in (answer, RpcError(INTERNAL_ERROR, "Internal error")):
+            with suppress(LocalProtocolError):
+                self.client.respond(asked.request, candidate, now())
+                return
+
+
+def _nothing() -> None:
+    pass
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def _nothing_to_ask(needed: InputNeeded, waiter: Waiter[Any]) -> None:
+    pass
