@@ -240,11 +240,11 @@ class Client(MachineBase):
     def next_outgoing(self) -> Outgoing | None:
         """The next message for the wire."""
         while (entry := self._next_entry()) is not None:
-            if not isinstance(entry, Call):
-                return entry
             if _waits(entry):
                 self._calls.pulled(entry)
                 return self._encode(entry)
+            if not isinstance(entry, Call) and not self._is_unwritable(entry):
+                return entry
         return None
 
     # --- for the negotiator, the channels and layers ---
@@ -336,6 +336,10 @@ class Client(MachineBase):
         if self._outbox and self._negotiator.ready:
             return self._outbox.popleft()
         return None
+
+    def _is_unwritable(self, entry: Outgoing) -> bool:
+        """Modern clients "MUST NOT write JSON-RPC responses", not even to what was asked before they knew."""
+        return self.era is Era.MODERN and isinstance(entry, Send) and entry.method is None
 
     def _encode(self, call: Call) -> Send:
         parts = [self._negotiator.meta] if self._negotiator.meta else []
