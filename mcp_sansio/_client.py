@@ -169,7 +169,6 @@ class Client(MachineBase):
     def close(self, now: float, reason: str = "closed") -> None:
         """End everything; what was not answered ends as `Closed`."""
         if not self.done:
-            self._negotiator.close()
             self._finish(reason, self.tick(now))
 
     # --- endpoint ---
@@ -312,13 +311,19 @@ class Client(MachineBase):
             raise LocalProtocolError("the client is closed")
 
     def _finish(self, reason: str, now: float) -> None:
-        """Layers first: what they wait for is theirs to end, with what they know."""
+        """Layers first: what they wait for is theirs to end, with what they know. Requests end here; what
+        asks for no reply still leaves, if it was free to.
+        """
+        may_leave = self._negotiator.ready
         for layer in self._layers:
             layer.finished(reason, now)
+        self._negotiator.close()
+        self._incoming.detach(reason)
         self._channels.detach(now)
-        self._calls.end_all(CallInput.CLOSE, Closed(reason), now)
         self.done = True
-        self._urgent.clear()
+        self._calls.end_all(CallInput.CLOSE, Closed(reason), now)
+        left = (*self._urgent, *(self._outbox if may_leave else ()))
+        self._urgent = deque(entry for entry in left if not isinstance(entry, Call))
         self._outbox.clear()
         self._wake()
 

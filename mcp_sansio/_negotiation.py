@@ -113,7 +113,8 @@ class Negotiator:
 
     def close(self) -> None:
         """Nothing is asked any more."""
-        self._move(NegotiationInput.CLOSE)
+        if self._state is not Negotiation.FAILED:
+            self._move(NegotiationInput.CLOSE)
         self._client.cancel_timer(self._silent)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
