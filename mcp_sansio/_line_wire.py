@@ -33,6 +33,7 @@ class LineWire:
         self._lines = LineBuffer(max_line)
         self._max_depth = max_depth
         self._state = CHANNEL.start
+        self._last: list[bytes] = []
         self._carrier = Carrier(self)
         endpoint.attach(self._carrier, now)
 
@@ -66,13 +67,17 @@ class LineWire:
 
     def data_to_send(self) -> list[bytes]:
         """Every message that may leave now, as buffers to be written in this order."""
+        chunks, self._last = self._last + self._pull(), []
+        if not self.closed and (self._endpoint.done or not self._carries):
+            self._move(ChannelInput.CLOSE)
+            self._move(ChannelInput.DRAINED)
+        return chunks
+
+    def _pull(self) -> list[bytes]:
         chunks: list[bytes] = []
         while self._carries and (out := self._endpoint.next_outgoing()) is not None:
             if isinstance(out, Send):
                 chunks += (out.data, b"\n")
-        if not self.closed and (self._endpoint.done or not self._carries):
-            self._move(ChannelInput.CLOSE)
-            self._move(ChannelInput.DRAINED)
         return chunks
 
     @property
@@ -83,12 +88,14 @@ class LineWire:
         """No more input; `closed` turns true when the output has been drained."""
         self._move(ChannelInput.CLOSE)
         if self._carries:
+            self._last += self._pull()
             self._endpoint.receive_eof("closed", now)
 
     def abort(self, now: float, reason: str = "aborted") -> None:
         """End at once, what is queued included."""
         if self._carries:
             self._endpoint.fail(reason, now)
+        self._last.clear()
         self._move(ChannelInput.ABORT)
 
     def _move(self, event: ChannelInput) -> None:
