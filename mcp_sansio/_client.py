@@ -157,8 +157,8 @@ class Client(MachineBase):
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError, now: float) -> None:
         """Answer a request that a legacy server made."""
-        self.tick(now)
         self._incoming.respond(request, answer)
+        self.tick(now)
 
     def cancel(self, call: CallId, now: float) -> None:
         """Give up on a call; nothing happens if it has ended already."""

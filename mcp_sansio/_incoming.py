@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._contract import Send
-from ._errors import INVALID_PARAMS, METHOD_NOT_FOUND, InvalidMessage, LocalProtocolError, RpcError
+from ._errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    InvalidMessage,
+    LocalProtocolError,
+    RpcError,
+    check_code,
+)
 from ._events import Diagnostic, IncomingRequest, PingAnswered, RequestCancelled, RequestReceived
 from ._json import Request, RequestId, encode, error_bytes, result_bytes
 from ._plain import is_object, params_of
@@ -38,6 +46,8 @@ class IncomingRequests:
             client.emit(PingAnswered())
         elif client.version is None or message.method not in client.config.answers:
             self.refuse(message.id, METHOD_NOT_FOUND, f"{message.method} is not offered by this client")
+        elif message.id in self._open:
+            self.refuse(message.id, INVALID_REQUEST, f"id {message.id!r} is in use")
         else:
             self._deliver(message, client.version)
 
@@ -59,10 +69,11 @@ class IncomingRequests:
         self._client.post(Send(error_bytes(wire_id, RpcError(code, reason), omit_null_id=False), id=wire_id))
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError) -> None:
-        """Answer; `LocalProtocolError` with no effect if the request is not open, or not to be encoded."""
+        """Answer; `LocalProtocolError` and no effect if the request is not open or the answer not sendable."""
         if self._open.get(request.id) is not request:
             raise LocalProtocolError(f"request {request.id!r} is not open")
         if isinstance(answer, RpcError):
+            check_code(answer)
             data = error_bytes(request.id, answer, omit_null_id=False)
         else:
             data = result_bytes(request.id, encode(dict(answer)))

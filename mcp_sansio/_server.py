@@ -21,6 +21,7 @@ from ._errors import (
     MISSING_CLIENT_CAPABILITY,
     LocalProtocolError,
     RpcError,
+    check_code,
 )
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
@@ -36,8 +37,6 @@ from ._types import InputRequired
 from ._versions import Era, supports
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
-_DEFINED = (-32020, -32021, -32022)
-_RETIRED = (-32002, -32042)
 _OWN_NOTIFICATIONS = (
     "notifications/cancelled",
     "notifications/progress",
@@ -121,13 +120,8 @@ class Server(MachineBase):
         _stream(request).answer(request, result_bytes(request.id, result), now)
 
     def refuse(self, request: IncomingRequest, error: RpcError, now: float) -> None:
-        """Answer a request with an error.
-
-        "Implementations MUST NOT emit any code from -32020 to -32099 that is not defined by this
-        specification", nor -32002 and -32042: raises `LocalProtocolError` for those.
-        """
-        if (-32099 <= error.code <= -32020 and error.code not in _DEFINED) or error.code in _RETIRED:
-            raise LocalProtocolError(f"the error code {error.code} is reserved")
+        """Answer a request with an error; raises `LocalProtocolError` for a code that is reserved."""
+        check_code(error)
         _stream(request).answer(request, error_bytes(request.id, error, omit_null_id=False), now)
 
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:
