@@ -69,7 +69,7 @@ class IncomingRequests:
         self._client.post(Send(error_bytes(wire_id, RpcError(code, reason), omit_null_id=False), id=wire_id))
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError) -> None:
-        """Answer; `LocalProtocolError` and no effect if the request is not open or the answer not sendable."""
+        """Answer. `LocalProtocolError`, with no effect, for a request not open or an answer not sendable."""
         if self._open.get(request.id) is not request:
             raise LocalProtocolError(f"request {request.id!r} is not open")
         if isinstance(answer, RpcError):
