@@ -3,9 +3,9 @@
 A client that may speak both eras asks `server/discover` first, never a method that both eras have. A
 result, or an error that only modern servers know, means modern; any other answer means legacy; so does
 silence, after a time of its own ("the fallback MUST NOT be keyed to one specific error code"). The
-probe is never cancelled: if the handshake that follows the silence fails and the probe is answered
-after all, the server is modern. A verdict of an earlier run skips the probe; when it fails, one new
-probe is made.
+probe is never cancelled: if the handshake that follows the silence is refused and the probe is answered
+after all, in whatever order, the server is modern. A verdict of an earlier run skips the probe; when it
+fails, one new probe is made.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ class Negotiator:
         self._probe: Call | None = None
         self._handshake: Call | None = None
         self._tried: tuple[str, ...] = ()
-        self._reprobed = False
+        self._refusal: RpcError | None = None  # of initialize; the probe is the last hope then
         self._late: Outcome | None = None
+        self._doubt = ""
         self._welcome = Welcome((), {}, None, None)
         self.version: str | None = None
         self.meta = b""
@@ -96,7 +97,7 @@ class Negotiator:
         """A carrier is there: ask."""
         modern, legacy = self._config.of_era(Era.MODERN), self._config.of_era(Era.LEGACY)
         known = self._verdict.version if self._verdict is not None else None
-        self._tried, self._reprobed, self._late = (), False, None
+        self._tried, self._refusal, self._late, self._doubt = (), None, None, ""
         if known in legacy:
             self._shake(known, now)
         elif modern:
@@ -136,15 +137,18 @@ class Negotiator:
 
     def _discover(self, version: str, now: float) -> None:
         self._move(NegotiationInput.PROBE)
-        self._probe = self._client.open_call(
-            "server/discover", None, now, limits=Limits(), owner=self, urgent=True
-        )
-        self._probe.meta = self._meta(version)
+        if self._probe is None:  # one at a time: else its answer is awaited once more
+            self._probe = self._client.open_call(
+                "server/discover", None, now, limits=Limits(), owner=self, urgent=True
+            )
+            self._probe.meta = self._meta(version)
         self._client.set_timer(self._silent, now + self._config.probe_timeout)
 
     def _silent(self, _: Hashable, now: float) -> None:
         legacy = self._config.of_era(Era.LEGACY)
-        if legacy:
+        if self._refusal is not None:
+            self._fail(f"initialize failed: {_described(self._refusal)}", now, self._refusal)
+        elif legacy:
             self._move(NegotiationInput.SILENCE)
             self._send_initialize(legacy[0], now)
         else:
@@ -183,8 +187,10 @@ class Negotiator:
         if untried:
             self._tried += (untried[0],)
             self._discover(untried[0], now)
-        else:
+        elif error.code == UNSUPPORTED_VERSION:
             self._fail("no common protocol version", now, error, supported)
+        else:
+            self._fail(f"server/discover failed: {_described(error)}", now, error)
 
     def _adopt_modern(self, welcome: Welcome, now: float) -> bool:
         mutual = [version for version in self._config.of_era(Era.MODERN) if version in welcome.versions]
@@ -197,6 +203,7 @@ class Negotiator:
     def _fall_back(self, reason: str, outcome: Outcome, now: float) -> None:
         legacy = self._config.of_era(Era.LEGACY)
         if legacy:
+            self._doubt = f" (and server/discover: {reason})"
             self._shake(legacy[0], now)
         else:
             error = outcome if isinstance(outcome, RpcError) else None
@@ -240,15 +247,20 @@ class Negotiator:
         if self._late is not None and self._fall_forward(self._late, now):
             return
         error = outcome if isinstance(outcome, RpcError) else None
-        if error is not None and self._may_reprobe(error):
-            self._reprobed = True
-            self._discover(self._config.of_era(Era.MODERN)[0], now)
-            return
         older = self._older(error) if error is not None and error.code == INVALID_PARAMS else None
-        if older is not None:
+        if error is not None and self._may_reprobe(error):
+            self._probe_again(error, now)
+        elif older is not None:
             self._shake(older, now)
-            return
-        self._fail(f"initialize failed: {reason}", now, error, _supported(error) if error else ())
+        elif error is not None and self._probe is not None and self._refusal is None:
+            self._probe_again(error, now)
+        else:
+            supported = _supported(error) if error is not None else ()
+            self._fail(f"initialize failed: {reason}{self._doubt}", now, error, supported)
+
+    def _probe_again(self, refusal: RpcError, now: float) -> None:
+        self._refusal = refusal
+        self._discover(self._config.of_era(Era.MODERN)[0], now)
 
     def _fall_forward(self, late: Outcome, now: float) -> bool:
         try:
@@ -262,7 +274,7 @@ class Negotiator:
             isinstance(self._late, RpcError) and self._late.code in MODERN_ERRORS
         )
         assumed = self._verdict is not None and self._verdict.era is Era.LEGACY
-        return (evidence or assumed) and not self._reprobed and bool(self._config.of_era(Era.MODERN))
+        return (evidence or assumed) and self._refusal is None and bool(self._config.of_era(Era.MODERN))
 
     def _older(self, error: RpcError) -> str | None:
         """The one other version that is worth offering after a refusal, if there is one."""
@@ -315,8 +327,12 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Reply):
         return outcome.decode()
     if isinstance(outcome, RpcError):
-        raise InvalidMessage(f"error {outcome.code}: {outcome.message}")
-    raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else str(outcome))
+        raise InvalidMessage(_described(outcome))
+    raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else "no answer in time")
+
+
+def _described(error: RpcError) -> str:
+    return f"error {error.code}: {error.message}"
 
 
 def _read_discover(outcome: Outcome) -> Welcome:

@@ -209,6 +209,8 @@ def negotiation_asks_both() -> None:
     script.sent()
     script.error(3, -32602)
     script = overlapping()
+    script.reply(2, {})
+    script = overlapping()
     script.error(2, UNSUPPORTED, data={"supported": [MODERN]})
     script = overlapping()
     script.reply(1, DISCOVERED)
