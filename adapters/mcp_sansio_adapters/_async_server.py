@@ -18,29 +18,27 @@ from ._connection import Clock
 from ._defaults import now
 from ._handlers import Handlers, Job
 from ._link import Link
-from ._loop import ByteStream, FdStream, Loop, Tasks
+from ._loop import ByteStream, Loop, Tasks
+from ._options import ServerOptions
 from ._pump import Pump
-from ._session import OnEvent, OnRequest
-from ._stdio import claimed_stdio, on_signals
 
 GRACE = 2.0
 
 
 class Service:
-    """A server that is being driven. `grace` is how long owed replies are waited for, in seconds."""
+    """A server that is being driven."""
 
-    def __init__(
-        self, loop: Loop, server: Server, on_request: OnRequest | None, on_event: OnEvent | None, grace: float
-    ) -> None:
+    def __init__(self, loop: Loop, server: Server, options: ServerOptions) -> None:
         self.server = server
         self._loop = loop
-        self._grace = grace
+        self._grace = options.get("grace", GRACE)
         self._tasks: Tasks | None = None
         self._running: dict[IncomingRequest, Callable[[], object]] = {}
         self._links: dict[Link, None] = {}
         self._stopped = loop.event()
         self._clock = Clock(loop)
-        self._handlers = Handlers(server, self._start, self._stop, on_request=on_request, on_event=on_event)
+        hooks = options.get("on_request"), options.get("on_event")
+        self._handlers = Handlers(server, self._start, self._stop, *hooks)
         self._pump = Pump(server, self._handlers.handle, self._clock.rearm)
 
     def turn(self) -> None:
@@ -141,16 +139,9 @@ def _nothing() -> None:
 
 
 @asynccontextmanager
-async def opened_service(
-    loop: Loop,
-    server: Server,
-    *,
-    on_request: OnRequest | None = None,
-    on_event: OnEvent | None = None,
-    grace: float = GRACE,
-) -> AsyncGenerator[Service]:
+async def opened_service(loop: Loop, server: Server, options: ServerOptions) -> AsyncGenerator[Service]:
     """Drive `server` for as long as the block lasts."""
-    service = Service(loop, server, on_request, on_event, grace)
+    service = Service(loop, server, options)
     portal = loop.portal()
     layers = [layer for layer in server.layers if isinstance(layer, PromptServer)]
     for layer in layers:
@@ -162,19 +153,3 @@ async def opened_service(
             for layer in layers:
                 layer.on_change = None
             service.stop()
-
-
-async def serve_stdio(
-    loop: Loop,
-    server: Server,
-    *,
-    principal: str | None,
-    on_request: OnRequest | None,
-    on_event: OnEvent | None,
-    grace: float,
-) -> None:
-    """Serve whoever started this process."""
-    async with opened_service(loop, server, on_request=on_request, on_event=on_event, grace=grace) as service:
-        portal = loop.portal()
-        with claimed_stdio() as (reading, writing), on_signals(lambda: portal(service.close)):
-            await service.serve(FdStream(loop, reading, writing), principal=principal)

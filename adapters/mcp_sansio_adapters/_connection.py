@@ -16,8 +16,8 @@ from typing import Any
 from mcp_sansio import INTERNAL_ERROR, IncomingRequest, InputNeeded, LineWire, RequestReceived, RpcError
 
 from ._defaults import now
-from ._exceptions import ConnectionFailed, Ending
-from ._link import CLOSED, Link
+from ._exceptions import CLOSED, ConnectionFailed, Ending
+from ._link import Link
 from ._loop import Bell, Loop, Tasks
 from ._peers import Peer
 from ._process import RestartBudget

@@ -29,6 +29,9 @@ from mcp_sansio import (
 
 SHOWN_TAIL = 2000
 
+CLOSED = "closed"
+"""The reason where we are the ones who end a connection."""
+
 
 @attrs.frozen
 class Ending:

@@ -64,9 +64,8 @@ class Handlers:
         server: Server,
         start: Callable[[Job], None],
         stop: Callable[[IncomingRequest], None],
-        *,
-        on_request: OnRequest | None,
-        on_event: OnEvent | None,
+        on_request: OnRequest | None = None,
+        on_event: OnEvent | None = None,
     ) -> None:
         self._server = server
         self._prompts = prompts_of(server)

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from mcp_sansio import Wire
 
 from ._defaults import now
+from ._exceptions import CLOSED
 from ._loop import Bell, ByteStream, Loop
 from ._pump import Traffic
-
-CLOSED = "closed"
 
 
 class Link:

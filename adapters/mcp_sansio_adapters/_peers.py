@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ._exceptions import Ending
-from ._link import CLOSED, Link
+from ._exceptions import CLOSED, Ending
+from ._link import Link
 from ._loop import ByteStream, FdStream, Loop, Tasks
 from ._process import Child, ProcessSpec
 
@@ -80,16 +80,19 @@ class ChildPeer:
         await self._loop.wait(link.write_over, grace if link.reason == CLOSED else 0)
         stop_writing()
         await self._loop.wait(link.write_over, None)
-        for rung, patience in self._child.ladder():
-            rung()
-            await self._loop.wait(self._exited, patience)
-            if self._exited.is_set():
-                break
+        await self._climb_down()
         for over in (link.read_over, self._errors_over):
             await self._loop.wait(over, grace)
             if not over.is_set():
                 self._child.kill()
         return self._child.ending(link.reason)
+
+    async def _climb_down(self) -> None:
+        for rung, patience in self._child.ladder():
+            rung()
+            await self._loop.wait(self._exited, patience)
+            if self._exited.is_set():
+                return
 
     async def close(self) -> None:
         """Let go of the process; if it still runs, it is killed."""

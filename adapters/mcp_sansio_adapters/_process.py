@@ -19,7 +19,7 @@ from pathlib import Path
 
 import attrs
 
-from ._exceptions import Ending
+from ._exceptions import CLOSED, Ending
 
 OnStderr = Callable[[bytes], None]
 
@@ -101,6 +101,7 @@ class Child:
     def __init__(self, spec: ProcessSpec) -> None:
         self.spec = spec
         self.tail = StderrTail(spec.policy.tail)
+        self._signalled = False
         self.exited, exiting = os.pipe()
         try:
             self._process = _start(spec)
@@ -163,10 +164,12 @@ class Child:
             self.exited = -1
 
     def ending(self, reason: str) -> Ending:
-        """How it ended, for people."""
-        return Ending(reason, self.exit_code, self.tail.text())
+        """How it ended, for people: that it exited says more than what we noticed of that first."""
+        exited = self.exit_code is not None and not self._signalled and reason != CLOSED
+        return Ending("the server exited" if exited else reason, self.exit_code, self.tail.text())
 
     def _signal(self, number: signal.Signals) -> None:
+        self._signalled = self._signalled or self.exit_code is None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 

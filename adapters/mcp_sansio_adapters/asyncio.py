@@ -4,6 +4,9 @@
         for prompt in await client.list_prompts():
             print(prompt.name)
 
+    async with connect(await asyncio.open_connection("127.0.0.1", 7000)) as client:
+        ...
+
     await serve_stdio(server)
 
 The loop must be able to watch file descriptors, as every loop on a POSIX system can.
@@ -12,25 +15,20 @@ The loop must be able to watch file descriptors, as every loop on a POSIX system
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any
+from typing import Any, TypeAlias
 
-from mcp_sansio import ClientConfig, ListingConfig, Server
-
-from ._async_client import AsyncClient, Changes, opened
-from ._async_server import GRACE, Service, opened_service
-from ._async_server import serve_stdio as _serve_stdio
+from ._async_client import AsyncClient, Changes
+from ._async_server import Service
+from ._front_end import FrontEnd
 from ._loop import READ_SIZE, AsyncFunction, ByteStream, Event, Tasks
-from ._peers import ChildPeer, StreamPeer
-from ._process import OnStderr, ProcessPolicy, ProcessSpec, RestartBudget
-from ._session import Hooks, OnEvent, OnInput, OnRequest, Session
 
 __all__ = [
     "AsyncClient",
     "Changes",
     "Service",
+    "Streams",
     "connect",
     "open_service",
     "open_stdio_client",
@@ -38,99 +36,8 @@ __all__ = [
     "serve_stream",
 ]
 
-
-def open_stdio_client(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: str | os.PathLike[str] | None = None,
-    config: ClientConfig | None = None,
-    listing: ListingConfig | None = None,
-    on_input: OnInput | None = None,
-    on_request: OnRequest | None = None,
-    on_event: OnEvent | None = None,
-    on_stderr: OnStderr | None = None,
-    policy: ProcessPolicy | None = None,
-) -> AbstractAsyncContextManager[AsyncClient]:
-    """Start a server as a child process and be its client for the block.
-
-    Entering waits until the era is known, and raises `ConnectionFailed` if that does not come about. A
-    server that dies later is started again, as `policy` allows. `env` is its whole environment, ours by
-    default. With `on_input` (and no config that says otherwise) elicitation forms are offered.
-    """
-    spec = ProcessSpec(
-        command=command, env=env, cwd=cwd, policy=policy or ProcessPolicy(), on_stderr=on_stderr
-    )
-    session = Session(config, listing, Hooks(on_input, on_request, on_event))
-    budget = RestartBudget(spec.policy, session.client.config.delay)
-    loop = _Loop()
-    return opened(loop, lambda: ChildPeer(loop, spec), session, budget)
-
-
-def connect(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    *,
-    config: ClientConfig | None = None,
-    listing: ListingConfig | None = None,
-    on_input: OnInput | None = None,
-    on_request: OnRequest | None = None,
-    on_event: OnEvent | None = None,
-) -> AbstractAsyncContextManager[AsyncClient]:
-    """Be the client of whoever is at the other end of an open stream, for the block; it is closed then.
-
-    As `open_stdio_client` otherwise; when the stream ends, so does the client.
-    """
-    session = Session(config, listing, Hooks(on_input, on_request, on_event))
-    loop = _Loop()
-    return opened(loop, lambda: StreamPeer(loop, _Streams(reader, writer)), session)
-
-
-def open_service(
-    server: Server,
-    *,
-    on_request: OnRequest | None = None,
-    on_event: OnEvent | None = None,
-    grace: float = GRACE,
-) -> AbstractAsyncContextManager[Service]:
-    """Drive a server for the block, for any number of peers: `serve_stream(service, reader, writer)` each.
-
-    `on_request` answers requests of methods that belong to no layer. `grace` is how many seconds replies
-    get that are owed to a peer who has finished.
-    """
-    return opened_service(_Loop(), server, on_request=on_request, on_event=on_event, grace=grace)
-
-
-async def serve_stream(
-    service: Service | Server,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    *,
-    principal: str | None = None,
-) -> None:
-    """Serve one peer until it is gone, then close the stream. A `Server` is driven for this peer alone."""
-    if isinstance(service, Server):
-        async with open_service(service) as alone:
-            await serve_stream(alone, reader, writer, principal=principal)
-    else:
-        peer = writer.get_extra_info("peername")
-        await service.serve(_Streams(reader, writer), principal=principal, peer=peer)
-
-
-async def serve_stdio(
-    server: Server,
-    *,
-    principal: str | None = None,
-    on_request: OnRequest | None = None,
-    on_event: OnEvent | None = None,
-    grace: float = GRACE,
-) -> None:
-    """Serve whoever started this process, over stdin and stdout, until the input ends, the output breaks
-    or SIGTERM, SIGINT or SIGHUP arrives; handlers that still run are cancelled then.
-    """
-    await _serve_stdio(
-        _Loop(), server, principal=principal, on_request=on_request, on_event=on_event, grace=grace
-    )
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+"""A stream, as `asyncio.open_connection` returns it."""
 
 
 class _Loop:
@@ -230,10 +137,9 @@ async def _to_its_end(task: asyncio.Task[Any]) -> None:
 class _Streams(ByteStream):
     """A reader and a writer, with nothing buffered in between: what waits stays in the machine."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        writer.transport.set_write_buffer_limits(high=0)
+    def __init__(self, streams: Streams) -> None:
+        self._reader, self._writer = streams
+        self._writer.transport.set_write_buffer_limits(high=0)
 
     async def receive(self) -> bytes:
         return await self._reader.read(READ_SIZE)
@@ -243,6 +149,16 @@ class _Streams(ByteStream):
         await self._writer.drain()
 
     async def close(self) -> None:
+        if self._writer.transport.get_write_buffer_size():
+            self._writer.transport.abort()  # a write was cancelled; its rest would be waited for
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
+
+
+_front_end = FrontEnd(_Loop(), _Streams)
+open_stdio_client = _front_end.open_stdio_client
+connect = _front_end.connect
+open_service = _front_end.open_service
+serve_stream = _front_end.serve_stream
+serve_stdio = _front_end.serve_stdio

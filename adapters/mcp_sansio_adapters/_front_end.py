@@ -1,0 +1,91 @@
+"""The functions that the asynchronous front ends offer, written once for any loop.
+
+`mcp_sansio_adapters.asyncio` and `.trio` each bind them to their loop and to their kind of stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, TypeVar, Unpack
+
+from mcp_sansio import Server
+
+from ._async_client import AsyncClient, opened
+from ._async_server import Service, opened_service
+from ._loop import ByteStream, FdStream, Loop
+from ._options import ClientOptions, ProcessOptions, ServerOptions, StdioOptions, process_of, session_of
+from ._peers import ChildPeer, StreamPeer
+from ._process import RestartBudget
+from ._stdio import claimed_stdio, on_signals
+
+S = TypeVar("S")
+
+
+class FrontEnd(Generic[S]):
+    """Clients and servers on one loop; `S` is what it calls a stream."""
+
+    def __init__(self, loop: Loop, wrap: Callable[[S], ByteStream]) -> None:
+        self._loop = loop
+        self._wrap = wrap
+
+    def open_stdio_client(
+        self, command: Sequence[str], **options: Unpack[ProcessOptions]
+    ) -> AbstractAsyncContextManager[AsyncClient]:
+        """Start a server as a child process and be its client for the block.
+
+        Entering waits until the era is known, and raises `ConnectionFailed` (with exit code and the end of
+        stderr) if that does not come about. A server that dies later is started again. In the end its
+        input is closed; if it does not exit by itself, it is terminated, then killed. `ProcessOptions` are
+        the options.
+        """
+        spec, session = process_of(command, options), session_of(options)
+        budget = RestartBudget(spec.policy, session.client.config.delay)
+        return opened(self._loop, lambda: ChildPeer(self._loop, spec), session, budget)
+
+    def connect(
+        self, stream: S, **options: Unpack[ClientOptions]
+    ) -> AbstractAsyncContextManager[AsyncClient]:
+        """Be the client of whoever is at the other end of a stream, for the block; it is closed in the end.
+
+        Entering waits until the era is known, and raises `ConnectionFailed` if that does not come about.
+        When the stream ends, so does the client. `ClientOptions` are the options.
+        """
+        peer = StreamPeer(self._loop, self._wrap(stream))
+        return opened(self._loop, lambda: peer, session_of(options))
+
+    def open_service(
+        self, server: Server, **options: Unpack[ServerOptions]
+    ) -> AbstractAsyncContextManager[Service]:
+        """Drive a server for the block, for as many peers as `serve_stream` is called for.
+
+        `ServerOptions` are the options.
+        """
+        return opened_service(self._loop, server, options)
+
+    async def serve_stream(
+        self, service: Service | Server, stream: S, *, principal: str | None = None, peer: object = None
+    ) -> None:
+        """Serve one peer until it is gone, then close the stream.
+
+        `principal` is whom the application has authenticated, `peer` is for display. A `Server` is driven
+        for this peer alone; many peers of one server share a `Service`.
+        """
+        if isinstance(service, Service):
+            await service.serve(self._wrap(stream), principal=principal, peer=peer)
+            return
+        async with self.open_service(service) as alone:
+            await alone.serve(self._wrap(stream), principal=principal, peer=peer)
+
+    async def serve_stdio(self, server: Server, **options: Unpack[StdioOptions]) -> None:
+        """Serve whoever started this process, over stdin and stdout.
+
+        Returns when the input has ended, when the output breaks, and when SIGTERM, SIGINT or SIGHUP
+        arrives; handlers that still run are cancelled then. Meanwhile stdout is stderr for everybody
+        else, and stdin is empty. `StdioOptions` are the options.
+        """
+        async with opened_service(self._loop, server, options) as service:
+            portal = self._loop.portal()
+            with claimed_stdio() as (reading, writing), on_signals(lambda: portal(service.close)):
+                stream = FdStream(self._loop, reading, writing)
+                await service.serve(stream, principal=options.get("principal"))

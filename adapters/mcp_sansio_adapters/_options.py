@@ -1,0 +1,82 @@
+"""What every way of opening a client or a server can be told, for all front ends.
+
+The keyword arguments are declared here, once, and turned into what the front ends share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from mcp_sansio import ClientConfig, ListingConfig
+
+from ._process import OnStderr, ProcessPolicy, ProcessSpec
+from ._session import Hooks, OnEvent, OnInput, OnRequest, Session
+
+
+class ClientOptions(TypedDict, total=False):
+    """How to be a client.
+
+    `config` and `listing` are the core's own. Without a config, elicitation forms are offered if there is
+    an `on_input` to fill them in; it is given an `InputNeeded` and returns a result for every key of its
+    `requests`. `on_request` answers what a legacy server asks (`ClientConfig.answers` must name the
+    methods): with a result, or an `RpcError`. Both may be asynchronous where the front end is. `on_event`
+    hears of every event of the core, diagnostics included; it must neither block nor raise.
+    """
+
+    config: ClientConfig | None
+    listing: ListingConfig | None
+    on_input: OnInput | None
+    on_request: OnRequest | None
+    on_event: OnEvent | None
+
+
+class ProcessOptions(ClientOptions, total=False):
+    """How to be the client of a child process.
+
+    `env` is its whole environment and `cwd` its working directory; both are ours unless given. What it
+    writes to stderr goes to `on_stderr`; the last of it is kept for error messages in any case. `policy`
+    says how often it is started again, and how patiently it is ended.
+    """
+
+    env: Mapping[str, str] | None
+    cwd: str | os.PathLike[str] | None
+    on_stderr: OnStderr | None
+    policy: ProcessPolicy | None
+
+
+class ServerOptions(TypedDict, total=False):
+    """How to drive a server.
+
+    `on_request` answers requests of the methods that `ServerConfig.methods` names: with a result, or an
+    `RpcError`. `on_event` hears of every event; it must neither block nor raise. `grace` is how many
+    seconds replies get that are owed to a peer who has finished, or when the server is stopped: 2 by default.
+    """
+
+    on_request: OnRequest | None
+    on_event: OnEvent | None
+    grace: float
+
+
+class StdioOptions(ServerOptions, total=False):
+    """How to serve stdio: `principal` is on whose behalf the process that started us asks, if anybody's."""
+
+    principal: str | None
+
+
+def session_of(options: ClientOptions) -> Session:
+    """The client that these options make."""
+    hooks = Hooks(options.get("on_input"), options.get("on_request"), options.get("on_event"))
+    return Session(options.get("config"), options.get("listing"), hooks)
+
+
+def process_of(command: Sequence[str], options: ProcessOptions) -> ProcessSpec:
+    """The process that these options start."""
+    return ProcessSpec(
+        command=command,
+        env=options.get("env"),
+        cwd=options.get("cwd"),
+        policy=options.get("policy") or ProcessPolicy(),
+        on_stderr=options.get("on_stderr"),
+    )

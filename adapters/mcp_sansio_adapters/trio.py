@@ -1,0 +1,152 @@
+"""Prompt clients and servers on trio: over child processes, over stdio, over any stream.
+
+async with open_stdio_client(["my-server", "--flag"]) as client:
+for prompt in await client.list_prompts():
+print(prompt.name)
+
+async with connect(await trio.open_tcp_stream("127.0.0.1", 7000)) as client:
+...
+
+await serve_stdio(server)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import trio
+
+from ._async_client import AsyncClient, Changes
+from ._async_server import Service
+from ._front_end import FrontEnd
+from ._loop import READ_SIZE, AsyncFunction, ByteStream, Event, Tasks
+
+__all__ = [
+    "AsyncClient",
+    "Changes",
+    "Service",
+    "connect",
+    "open_service",
+    "open_stdio_client",
+    "serve_stdio",
+    "serve_stream",
+]
+
+
+class _Loop:
+    """trio, as `Loop` has it."""
+
+    def event(self) -> Event:
+        return trio.Event()
+
+    async def wait(self, event: Event, seconds: float | None) -> None:
+        with trio.move_on_after(math.inf if seconds is None else seconds):
+            await event.wait()
+
+    async def checkpoint(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def readable(self, fd: int) -> None:
+        await trio.lowlevel.wait_readable(fd)
+
+    async def writable(self, fd: int) -> None:
+        await trio.lowlevel.wait_writable(fd)
+
+    def tasks(self) -> AbstractAsyncContextManager[Tasks]:
+        return _nursery()
+
+    def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
+        return _background(function)
+
+    def portal(self) -> Callable[[Callable[[], None]], None]:
+        token = trio.lowlevel.current_trio_token()
+
+        def call(function: Callable[[], None]) -> None:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(function)
+
+        return call
+
+
+class _Tasks:
+    """The tasks of a nursery, each with a scope of its own."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self._nursery = nursery
+
+    def start(self, function: AsyncFunction, *args: Any) -> Callable[[], object]:
+        scope = trio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await function(*args)
+
+        self._nursery.start_soon(run)
+        return scope.cancel
+
+    def cancel(self) -> None:
+        self._nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _nursery() -> AsyncGenerator[Tasks]:
+    async with trio.open_nursery() as nursery:
+        yield _Tasks(nursery)
+
+
+@asynccontextmanager
+async def _background(function: AsyncFunction) -> AsyncGenerator[None]:
+    """A shielded task. What the block raises is kept out of the nursery, which would wrap it in a group."""
+    failure: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_shielded, function)
+        try:
+            yield
+        except (trio.Cancelled, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  # it is raised again below
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+async def _shielded(function: AsyncFunction) -> None:
+    with trio.CancelScope(shield=True):
+        await function()
+
+
+class _Stream(ByteStream):
+    """A trio stream, whose errors are made those of the operating system."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+
+    async def receive(self) -> bytes:
+        with _os_errors():
+            return bytes(await self._stream.receive_some(READ_SIZE))
+
+    async def send(self, chunks: list[bytes]) -> None:
+        with _os_errors():
+            await self._stream.send_all(b"".join(chunks))
+
+    async def close(self) -> None:
+        await self._stream.aclose()
+
+
+@contextmanager
+def _os_errors() -> Generator[None]:
+    try:
+        yield
+    except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+        raise OSError(str(error) or type(error).__name__) from error
+
+
+_front_end = FrontEnd(_Loop(), _Stream)
+open_stdio_client = _front_end.open_stdio_client
+connect = _front_end.connect
+open_service = _front_end.open_service
+serve_stream = _front_end.serve_stream
+serve_stdio = _front_end.serve_stdio
