@@ -52,12 +52,18 @@ class Owner(Protocol):
         """The call is over; `call` is to be read only."""
 
 
+def check_seconds(_: object, field: attrs.Attribute[Any], value: float | None) -> None:
+    """An attrs validator: raise `LocalProtocolError` for a time that is negative or no number."""
+    if value is not None and not value >= 0:
+        raise LocalProtocolError(f"{field.name} must be a number of seconds, not {value}")
+
+
 @attrs.frozen
 class Limits:
-    """How long a call may take, in seconds; None is for ever."""
+    """How long a call may take, in seconds; None is for ever. `quiet` is without progress, `total` in all."""
 
-    quiet: float | None = None
-    total: float | None = None
+    quiet: float | None = attrs.field(default=None, validator=check_seconds)
+    total: float | None = attrs.field(default=None, validator=check_seconds)
 
 
 @attrs.define(eq=False)

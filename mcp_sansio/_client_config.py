@@ -7,7 +7,11 @@ from typing import Any, Literal
 
 import attrs
 
+from ._calls import check_seconds
+from ._errors import LocalProtocolError
 from ._events import Verdict
+from ._json import encode
+from ._structure import encode_typed
 from ._types import Implementation
 from ._versions import ALL_VERSIONS, Era, era_of
 
@@ -25,25 +29,32 @@ class ClientConfig:
     server. `answers`: the legacy server-to-client methods that the application answers; any other gets
     -32601. `result_types` and `input_methods`: what extensions add. `unnegotiated`: what a list_changed
     does that the server had not declared; official servers do send it so. `jitter` returns numbers
-    from 0 to 1 for the backoff.
+    from 0 to 1 for the backoff. Raises `LocalProtocolError` for what could not be sent or waited for.
     """
 
     info: Implementation
     capabilities: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     versions: tuple[str, ...] = ALL_VERSIONS
     verdict: Verdict | None = None
-    quiet_timeout: float | None = 60.0
-    total_timeout: float | None = 300.0
-    probe_timeout: float = 5.0
-    ack_timeout: float = 10.0
-    backoff: float = 0.25
-    backoff_max: float = 30.0
+    quiet_timeout: float | None = attrs.field(default=60.0, validator=check_seconds)
+    total_timeout: float | None = attrs.field(default=300.0, validator=check_seconds)
+    probe_timeout: float = attrs.field(default=5.0, validator=check_seconds)
+    ack_timeout: float = attrs.field(default=10.0, validator=check_seconds)
+    backoff: float = attrs.field(default=0.25, validator=check_seconds)
+    backoff_max: float = attrs.field(default=30.0, validator=check_seconds)
     jitter: Callable[[], float] = no_jitter
     max_rounds: int = 10
     answers: tuple[str, ...] = ()
     result_types: tuple[str, ...] = ()
     input_methods: tuple[str, ...] = ()
     unnegotiated: Literal["ignore", "invalidate"] = "ignore"
+
+    def __attrs_post_init__(self) -> None:
+        unknown = [version for version in self.versions if version not in ALL_VERSIONS]
+        if unknown or not self.versions:
+            raise LocalProtocolError(f"versions must be some of {ALL_VERSIONS}, not {self.versions}")
+        encode_typed(self.info, ALL_VERSIONS[-1])
+        encode(self.capabilities)
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The configured revisions of one era, newest first."""
