@@ -87,9 +87,8 @@ class Subscriptions:
 
     def cancelled(self, wire_id: object, now: float) -> None:
         """The server ended a stream by `notifications/cancelled`."""
-        call = self._call
-        if call is not None and call.state is CallState.SENT and _same_id(wire_id, call):
-            self._client.forget(call, now)
+        if self._call is not None and _belongs(wire_id, self._call):
+            self._client.forget(self._call, now)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
         """The listen request is over: gracefully, refused, or lost."""
@@ -125,7 +124,7 @@ class Subscriptions:
 
     def _acknowledged(self, params: Mapping[str, Any], now: float) -> None:
         waiting = self._state in (Listen.OPENING, Listen.LATE)
-        if not waiting or self._call is None or not _same_id(_tag(params), self._call):
+        if not waiting or self._call is None or not _belongs(_tag(params), self._call):
             self._client.emit(Diagnostic("unknown-acknowledgement", "an acknowledgement of nothing asked"))
             return
         self._client.cancel_timer(self._unacknowledged)
@@ -179,7 +178,7 @@ class Subscriptions:
         tag = _tag(params)
         if tag is None:
             return "untagged", True
-        if self._call is None or not _same_id(tag, self._call):
+        if self._call is None or not _belongs(tag, self._call):
             return "foreign-subscription", False
         if self._state is not Listen.LIVE:
             return "before-acknowledgement", True
@@ -190,6 +189,6 @@ def _tag(params: Mapping[str, Any]) -> Any:
     return member(params.get("_meta"), SUBSCRIPTION_ID)
 
 
-def _same_id(value: object, call: Call) -> bool:
-    """Ids match by type and value, as those of replies do: "1" is not 1."""
-    return type(value) is int and value == call.wire_id
+def _belongs(wire_id: object, call: Call) -> bool:
+    """Whether an id is that of a call which has left. Type and value count, as for replies: "1" is not 1."""
+    return type(wire_id) is int and wire_id == call.wire_id and call.state is CallState.SENT
