@@ -1,0 +1,125 @@
+"""Asks a server for its prompts: one connection, one question, one answer, and what went wrong in words."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from mcp_sansio import (
+    ClientConfig,
+    Diagnostic,
+    Event,
+    GetPromptResult,
+    Implementation,
+    InvalidReply,
+    ListingConfig,
+    LocalProtocolError,
+    McpError,
+    Prompt,
+    Snapshot,
+    TimedOut,
+    WalkFailed,
+    __version__,
+)
+
+from ._exceptions import ConnectionFailed, PromptGoneError, RequestFailed, describe_exit
+from ._process import ProcessPolicy
+from .asyncio import AsyncClient, open_stdio_client
+from .cli_serve import Tell
+
+
+class Exit(enum.IntEnum):
+    """The exit codes of all commands."""
+
+    DONE = 0
+    REFUSED = 1
+    USAGE = 2
+    NO_SERVER = 3
+    BAD_ANSWER = 4
+    BUG = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class Question:
+    """What is asked of whom, for how long, and who hears about oddities (`tell`)."""
+
+    def __init__(self, command: Sequence[str], versions: tuple[str, ...], timeout: float, tell: Tell) -> None:
+        self._command = command
+        self._versions = versions
+        self._timeout = timeout
+        self._tell = tell
+
+    async def list(self) -> Snapshot:
+        """All prompts."""
+        async with self._connected() as client:
+            snapshot = await client.list_prompts()
+        for problem in snapshot.problems:
+            self._tell(f"left out: {problem}")
+        return snapshot
+
+    async def get(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+        """One prompt, rendered."""
+        async with self._connected() as client:
+            try:
+                return await client.get_prompt(name, arguments)
+            except RequestFailed as error:
+                missing = needed(error.snapshot, name, arguments)
+                if missing:
+                    error.args = (f"{error}; add{missing}",)
+                raise
+
+    def _connected(self) -> AbstractAsyncContextManager[AsyncClient]:
+        config = ClientConfig(
+            info=Implementation("mcp-sansio", __version__),
+            versions=self._versions,
+            quiet_timeout=self._timeout,
+            total_timeout=self._timeout,
+        )
+        listing = ListingConfig(eager=False, wait=self._timeout)
+        policy = ProcessPolicy(restarts=0)
+        return open_stdio_client(
+            self._command, config=config, listing=listing, policy=policy, on_event=self._hear
+        )
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Diagnostic):
+            self._tell(f"{event.kind}: {event.text}")
+
+
+def exit_code(error: McpError) -> Exit:
+    """What a failure means for the caller's shell."""
+    if isinstance(error, LocalProtocolError):
+        return Exit.USAGE
+    if isinstance(error, ConnectionFailed):
+        return Exit.NO_SERVER
+    failure = error.failure if isinstance(error, RequestFailed) else None
+    if isinstance(failure, WalkFailed):
+        failure = failure.failure or InvalidReply("the list does not end")
+    if isinstance(failure, InvalidReply):
+        return Exit.BAD_ANSWER
+    return Exit.NO_SERVER if isinstance(failure, TimedOut) else Exit.REFUSED
+
+
+def explain(error: McpError) -> str:
+    """A failure as a sentence that says what to do."""
+    if isinstance(error, ConnectionFailed):
+        last = error.stderr_tail.strip().rpartition("\n")[2]
+        exited = "" if error.exit_code is None else f" ({describe_exit(error.exit_code)})"
+        said = f"; it said: {last}" if last else ""
+        return f"no server, check the command after --: {error.reason}{exited}{said}"
+    if isinstance(error, PromptGoneError) and error.snapshot is not None:
+        close = difflib.get_close_matches(error.name, error.snapshot.by_name, 1)
+        hint = f"did you mean {close[0]!r}?" if close else "`mcp-sansio list` shows what there is"
+        return f"the server has no prompt {error.name!r}; {hint}"
+    return str(error)
+
+
+def needed(snapshot: Snapshot | None, name: str, given: Mapping[str, str]) -> str:
+    """What to add to a command that was refused: the required arguments that it left out, if it did."""
+    prompt: Prompt | None = None if snapshot is None else snapshot.by_name.get(name)
+    arguments = () if prompt is None else prompt.arguments
+    missing = [each.name for each in arguments if each.required and each.name not in given]
+    return "".join(f" --arg {name}=…" for name in missing)

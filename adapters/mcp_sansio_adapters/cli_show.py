@@ -1,0 +1,117 @@
+"""What the command line shows: prompts and messages, as text for people or as JSON in the wire's spelling.
+
+A server's text is data: where it goes to a terminal, control characters are shown and not obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from mcp_sansio import (
+    ALL_VERSIONS,
+    AudioContent,
+    ContentBlock,
+    EmbeddedResource,
+    GetPromptResult,
+    ImageContent,
+    Prompt,
+    ResourceLink,
+    TextContent,
+    TextResource,
+)
+from mcp_sansio._structure import unstructure
+
+
+def wire(value: object) -> Any:
+    """A value as the newest revision writes it."""
+    return unstructure(value, ALL_VERSIONS[-1])
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, in UTF-8 whatever the locale."""
+    text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
+    sys.stdout.buffer.write(text.encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def print_text(text: str) -> None:
+    """Text of a server on stdout: as it is in a pipe, harmless on a terminal."""
+    click.echo(harmless(text) if sys.stdout.isatty() else text)
+
+
+def harmless(text: str) -> str:
+    """The text with every control character but newline and tab written as an escape."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text
+    )  # fmt: skip
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, and harmless."""
+    return harmless(" ".join(text.split()))
+
+
+def prompt_lines(prompts: Iterable[Prompt], width: int | None) -> Iterator[str]:
+    """A line for each prompt: name, arguments (optional ones in brackets), what it is for.
+
+    Cut to `width` columns, if that is given.
+    """
+    rows = [(one_line(prompt.name), _arguments(prompt), _purpose(prompt)) for prompt in prompts]
+    names = max((len(name) for name, _, _ in rows), default=0)
+    arguments = max((len(arguments) for _, arguments, _ in rows), default=0)
+    for row in rows:
+        line = f"{row[0]:{names}}  {row[1]:{arguments}}  {row[2]}".rstrip()
+        yield line if width is None or len(line) <= width else line[: max(width - 1, 1)] + "…"
+
+
+def _arguments(prompt: Prompt) -> str:
+    shown = (argument.name if argument.required else f"[{argument.name}]" for argument in prompt.arguments)
+    return one_line(" ".join(shown))
+
+
+def _purpose(prompt: Prompt) -> str:
+    return one_line(prompt.description or prompt.title or "")
+
+
+def result_text(result: GetPromptResult) -> str:
+    """A rendered prompt. A single message of the user is only its text; else each has a line for its role."""
+    texts = [content_text(message.content) for message in result.messages]
+    if [message.role for message in result.messages] == ["user"]:
+        return texts[0]
+    roles = (f"[{message.role}]" for message in result.messages)
+    return "\n\n".join(f"{role}\n{text}" for role, text in zip(roles, texts, strict=True))
+
+
+def content_text(content: ContentBlock) -> str:
+    """Text as it is, and for anything else a placeholder that says what it is."""
+    if isinstance(content, TextContent):
+        return content.text
+    if isinstance(content, ImageContent | AudioContent):
+        return f"[{content.type} {content.mime_type}, {_size(content.data)}]"
+    if isinstance(content, ResourceLink):
+        title = content.title or content.name
+        return f"[link {content.uri} {title}]"
+    return _embedded(content)
+
+
+def _embedded(content: EmbeddedResource) -> str:
+    resource = content.resource
+    kind = f" {resource.mime_type}" if resource.mime_type else ""
+    if isinstance(resource, TextResource):
+        return f"[resource {resource.uri}{kind}]\n{resource.text}"
+    return f"[resource {resource.uri}{kind}, {_size(resource.blob)}]"
+
+
+def _size(base64: str) -> str:
+    """How much base64 text holds, for people."""
+    return amount(len(base64.rstrip("=")) * 3 // 4)
+
+
+def amount(size: int) -> str:
+    """A number of bytes, for people."""
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
