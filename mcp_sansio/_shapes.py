@@ -82,7 +82,6 @@ def twin(cls: Class) -> Any:
         cls.__name__,
         [_twin_field(cls, field, required=_is_required(field)) for field in wire_fields(cls)],
         namespace={"build": _builder(cls)},
-        tag_field="type" if _tag(cls) else None,
         tag=_tag(cls),
         gc=False,
     )

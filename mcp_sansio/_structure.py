@@ -66,7 +66,7 @@ def structure_value(cls: type[T], value: Any) -> T:
     except _UNREADABLE as error:
         raise invalid(error) from None
     if _keeps_extra(key):
-        built = attrs.evolve(built, extra=split_extra(key, value))
+        built.extra.update(split_extra(key, value))  # a new dict, which the field's factory has just made
     return cast(T, built)
 
 

@@ -327,6 +327,7 @@ LENIENT = {
     "white space": (b' {\r\n\t"name" : "p" } ', Prompt("p")),
     "duplicates": (b'{"name":"a","name":"p"}', Prompt("p")),
     "unknown members": (b'{"name":"p","inputSchema":{"type":"object"},"x":[1e999]}', Prompt("p")),
+    "a member that other classes are told apart by": (b'{"type":"text","name":"p"}', Prompt("p")),
     "a Python spelling": (b'{"name":"p","meta":{"k":1},"mime_type":5}', Prompt("p")),
     "a large integer": (b'{"name":"p","_meta":{"k":1180591620717411303424}}', Prompt("p", meta={"k": 2**70})),
     "an integer beyond doubles": (

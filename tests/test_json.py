@@ -258,6 +258,7 @@ def test_a_number_beyond_all_limits_is_left_to_decode_in_values_and_refused_in_i
         (b'{"id":1,"x":"\xff"}', "not UTF-8 at byte 13"),
         (b"hello", "JSON is malformed: invalid character (byte 0)"),
         (b"[]", "an empty batch"),
+        (b"[" * 100_000, "nested too deeply"),
         (b'{"jsonrpc":"2.0","id":null,"method":"m"}', "id is neither integer nor string"),
         (b'{"id":1,"method":"m"}', "jsonrpc is not 2.0"),
         (b'{"jsonrpc":"2.0","id":1,"method":5}', "method is no string"),
@@ -325,6 +326,10 @@ def test_brackets_in_strings_do_not_count() -> None:
     wide = b"[" + b"{}," * 500 + b"{}]"
     assert not too_deep(wide, 2)
     assert too_deep(wide, 1)
+    for sibling in (b"{}", b"[]"):
+        late = b"[" + (sibling + b",") * 500 + b"[[{}]]]"
+        assert not too_deep(late, 4)
+        assert too_deep(late, 3)
 
 
 def depth_of(value: Any) -> int:

@@ -84,6 +84,7 @@ class Ordered:
 class Reference:
     type: str
     name: str
+    as_it_was_written: str | None = None
 
 
 RAW = (
@@ -186,9 +187,9 @@ def test_untagged_classes_are_told_apart_by_what_they_require() -> None:
 
 
 def test_a_member_called_type_is_a_member_like_others() -> None:
-    reference = structure(Reference, b'{"type":"ref/prompt","name":"p"}')
-    assert reference == Reference("ref/prompt", "p")
-    assert unstructure(reference, NEWEST) == {"type": "ref/prompt", "name": "p"}
+    reference = structure(Reference, b'{"type":"ref/prompt","name":"p","asItWasWritten":"P"}')
+    assert reference == Reference("ref/prompt", "p", "P")
+    assert unstructure(reference, NEWEST) == {"type": "ref/prompt", "name": "p", "asItWasWritten": "P"}
 
 
 def test_wire_names_are_camel_case_unless_said_otherwise() -> None:
