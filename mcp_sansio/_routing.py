@@ -96,7 +96,7 @@ class Router:
                 self._answered(message, now)
             case Batch():
                 self._batched(message, now)
-            case Malformed():
+            case _:
                 self._malformed(message, now)
 
     def _error(self, wire_id: RequestId | None, code: int, message: str, data: Any = None) -> None:
