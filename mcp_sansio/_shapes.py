@@ -212,7 +212,7 @@ def _conversion(hint: Any) -> Convert | None:
     if convert is None:
         return None
     if _is_tuple(hint):
-        return lambda items: tuple([convert(item) for item in items])
+        return lambda items: tuple(map(convert, items))
     return lambda members: {key: convert(item) for key, item in members.items()}
 
 
