@@ -68,7 +68,9 @@ class Limits:
 
 @attrs.define(eq=False)
 class Call:
-    """One request of ours. Layers read `id`, `method`, `op` and `rounds` (how often input was asked for)."""
+    """One request of ours. Layers read `id`, `method`, `op`, `rounds` (how often input was asked for) and
+    `wire_id` (that of the last leg; what is asked later has a higher one).
+    """
 
     id: CallId
     wire_id: int

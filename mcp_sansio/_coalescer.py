@@ -30,9 +30,11 @@ class Coalescer:
             return None
         return min(self._last + self._quiet, self._first + self._max_wait)
 
-    def hit(self, now: float) -> bool:
-        """Record a change; true if it is to be acted on at once."""
-        leads = self._state is Burst.QUIET and now >= self._last + self._quiet
+    def hit(self, now: float, *, busy: bool = False) -> bool:
+        """Record a change; true if it is to be acted on at once. A change that comes while the action that
+        an earlier one caused is still under way (`busy`) is held, too.
+        """
+        leads = self._state is Burst.QUIET and now >= self._last + self._quiet and not busy
         self._state = COALESCER.next(self._state, BurstInput.LEAD if leads else BurstInput.HIT)
         if self._state is Burst.HOLDING and self._first == -math.inf:
             self._first = now

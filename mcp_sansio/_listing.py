@@ -1,9 +1,9 @@
-"""The cached list of a client: when it is stale, when it is fetched again, and who waits for that.
+"""The cached list of a client: when it is stale, and when it is fetched again.
 
 Every invalidation raises the *epoch*; a walk remembers the epoch in which its first page was asked
 for, and its snapshot is fresh only while that epoch lasts. At most one walk runs and one more is
-wanted, however many ask (`Walk` in `_tables`). Invalidations that the server announces are thinned
-out by a `Coalescer`; a caller who asks is never made to wait for that. Walks start only when the
+wanted, however many ask (`Walk` in `_tables`, `Waiters`). Invalidations that the server announces are
+thinned out by a `Coalescer`; a caller who asks is never made to wait for that. Walks start only when the
 notification channel has been opened or is known not to come ("listen first, then list"), so that no
 change falls between the two. The machinery knows what it lists through a `ListSpec` alone.
 """
@@ -11,12 +11,12 @@ change falls between the two. The machinery knows what it lists through a `ListS
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import attrs
 
-from ._calls import Call, Outcome, Reply
+from ._calls import Call, Outcome, Reply, check_seconds
 from ._coalescer import Coalescer
 from ._errors import (
     INTERNAL_ERROR,
@@ -24,15 +24,14 @@ from ._errors import (
     Failure,
     InvalidMessage,
     InvalidReply,
-    Lost,
     NotSupported,
     RpcError,
-    TimedOut,
 )
-from ._events import CallId, Invalidated, Listed, Op, OpFailed, Updated, WalkFailed
+from ._events import Diagnostic, Invalidated, Listed, Op, OpFailed, Updated, WalkFailed
 from ._snapshot import Collector, ListSpec, Memory, Snapshot
 from ._tables import WALK, Walk, WalkInput
 from ._versions import Era
+from ._waiters import Answer, Result, Waiters
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -45,43 +44,32 @@ class ListingConfig:
     `eager`: an announced change is fetched at once, else when somebody asks. `quiet` and `max_wait`
     thin out announcements. `heuristic`: how long a list without `ttlMs` is fresh in the legacy era
     when no change would be announced. `wait`: how long a caller waits for a list in all. The other
-    limits end a walk that does not come to its end.
+    limits end a walk that does not come to its end. Raises `LocalProtocolError` for what is no time.
     """
 
     eager: bool = True
-    quiet: float = 0.1
-    max_wait: float = 1.0
-    heuristic: float = 60.0
-    wait: float | None = 300.0
+    quiet: float = attrs.field(default=0.1, validator=check_seconds)
+    max_wait: float = attrs.field(default=1.0, validator=check_seconds)
+    heuristic: float = attrs.field(default=60.0, validator=check_seconds)
+    wait: float | None = attrs.field(default=300.0, validator=check_seconds)
     max_pages: int = 1000
     max_items: int = 100_000
     max_bytes: int = 256 * 1024 * 1024
     no_progress: int = 3
 
 
-Answer = Callable[[Snapshot | Failure | WalkFailed, float], None]
-
-
-@attrs.define(eq=False)
-class _Waiter:
-    """Somebody who waits for a walk; `moved` counts the connections that he has survived."""
-
-    answer: Answer
-    moved: int = 0
-
-
 @attrs.define(eq=False)
 class _Running:
-    """The walk that is under way."""
+    """The walk that is under way; `asked` is the wire id of the request for its first page."""
 
     epoch: int
     live: bool
     eager: bool
-    asked: CallId
-    call: CallId
+    restarted: bool
+    asked: int
+    call: Call
     collector: Collector
     cursor: str | None = None
-    restarted: bool = False
 
 
 class Listing:
@@ -96,8 +84,7 @@ class Listing:
         self._state = WALK.start
         self._running: _Running | None = None
         self._memory = Memory(spec)
-        self._joined: dict[Op, _Waiter] = {}
-        self._queued: dict[Op, _Waiter] = {}
+        self._waiters = Waiters(self.config.wait, self._unwant)
         self._eager = False
         self._burst = Coalescer(self.config.quiet, self.config.max_wait)
         self._judged = -math.inf
@@ -107,6 +94,7 @@ class Listing:
     def bind(self, client: Client) -> None:
         """Called once, by the layer that this list belongs to."""
         self._client = client
+        self._waiters.bind(client)
 
     # --- commands ---
 
@@ -130,29 +118,32 @@ class Listing:
 
     def leave(self, op: Op, now: float) -> bool:
         """`op` waits no longer, if it did; what nobody else wants is given up."""
-        waiting = op in self._joined or op in self._queued
-        self._joined.pop(op, None)
-        self._queued.pop(op, None)
-        self._client.cancel_timer(self._waited, op)
-        if waiting:
+        waited = self._waiters.leave(op)
+        if waited:
             self._unwant(now)
-        return waiting
+        return waited
 
-    def judge(self, op: Op, since: CallId, answer: Answer, now: float) -> None:
-        """Answer with a list that was asked for after the call `since`, walking at most once per
-        `max_wait`; inside that time the last list has to do.
+    def judge(self, op: Op, since: int, answer: Answer, now: float) -> None:
+        """Answer with a list that was asked for after the request with the wire id `since`.
+
+        For that a walk is made at most once per `max_wait`; inside that time the list has to do that the
+        walk under way will bring, else the last one.
         """
         snapshot, running = self.snapshot, self._running
-        if snapshot is not None and snapshot.asked.number > since.number:
+        if snapshot is not None and snapshot.asked > since:
             answer(snapshot, now)
-        elif running is not None and running.asked.number > since.number:
-            self._joined[op] = _Waiter(answer)
-        elif snapshot is not None and now < self._judged + self.config.max_wait:
-            answer(snapshot, now)
-        else:
+        elif running is not None and running.asked > since:
+            self._waiters.join(op, answer, now)
+        elif now >= self._judged + self.config.max_wait:
             self._judged = now
             self.invalidate("stale name", now, evidence=True)
             self._join(op, answer, now)
+        elif self._state is Walk.WALKING:
+            self._waiters.join(op, answer, now)
+        elif self._state is not Walk.IDLE:
+            self._waiters.queue(op, answer, now)
+        else:
+            answer(WalkFailed("error", None) if snapshot is None else snapshot, now)
 
     def invalidate(self, reason: str, now: float, *, evidence: bool = False) -> None:
         """The list is stale. `evidence` is a doubt of our own, which proves no change."""
@@ -164,10 +155,13 @@ class Listing:
 
     def forget(self, now: float) -> None:
         """The authorization context has changed: nothing that was read in the old one may be used."""
+        self.invalidate("the authorization context changed", now)
         self.snapshot = None
         self._memory = Memory(self.spec)
-        self.invalidate("the authorization context changed", now)
-        self._restart(now)
+        if self._running is not None:
+            self._abort(now)
+            self._want()
+            self._try_start(now)
 
     # --- what the layer hears ---
 
@@ -176,7 +170,7 @@ class Listing:
         gate = self.gate()
         if gate is not None:
             self._eager = False
-            self._fail_all(gate, now)
+            self._waiters.fail(gate, now)
             self._unwant(now)
             return
         self._try_start(now)
@@ -195,42 +189,36 @@ class Listing:
         self.invalidate("list_changed", now)
         if not self.config.eager:
             return
-        if self._burst.hit(now):
+        if self._burst.hit(now, busy=self._running is not None):
             self._want_eagerly(now)
-        elif self._burst.due is not None:
-            self._client.set_timer(self._calmed, self._burst.due)
+        due = self._burst.due
+        if due is not None:
+            self._client.set_timer(self._calmed, due)
 
     def closed(self, reason: str, now: float) -> None:
-        """The carrier is gone: what ran is dropped, and whoever waits moves to the next connection once."""
+        """The carrier is gone: what ran is dropped, and begins anew on the next one."""
         self._live = False
         if self.snapshot is not None:
             self.invalidate("disconnected", now)
             self._eager = self.config.eager
-        self._abort()
-        waiters, self._queued = self._queued, {}
-        for op, waiter in waiters.items():
-            waiter.moved += 1
-            if waiter.moved > 1:
-                self._give(op, waiter, Lost(reason), now)
-            else:
-                self._queued[op] = waiter
-        if self._eager or self._queued:
+        self._waiters.lost(reason, now)
+        self._abort(now)
+        if self._eager or self._waiters.queued:
             self._want()
-        else:
-            self._unwant(now)
+        self._unwant(now)
 
     def finished(self, reason: str, now: float) -> None:
         """Nothing can be asked any more."""
-        self._abort()
+        self._abort(now)
         self._eager = False
         self._client.cancel_timer(self._calmed)
         self._client.cancel_timer(self._retry)
-        self._fail_all(Closed(reason), now)
+        self._waiters.fail(Closed(reason), now)
         self._unwant(now)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
         """A page request is over."""
-        if self._running is None or call.id != self._running.call:
+        if self._running is None or call is not self._running.call:
             return
         if not isinstance(outcome, Reply):
             self._page_failed(self._running, outcome, now)
@@ -244,7 +232,7 @@ class Listing:
 
     def gate(self) -> NotSupported | None:
         """Why the list cannot be asked for, if the server is known not to have declared it."""
-        if self._client.era is None or self.spec.capability in self._client.capabilities:
+        if self._client.era is None or self._client.capabilities.get(self.spec.capability) is not None:
             return None
         return NotSupported(self.spec.capability)
 
@@ -259,12 +247,10 @@ class Listing:
         if gate is not None:
             answer(gate, now)
             return
-        if self.config.wait is not None:
-            self._client.set_timer(self._waited, now + self.config.wait, op)
         if self._running is not None and self._running.epoch == self.epoch:
-            self._joined[op] = _Waiter(answer)
+            self._waiters.join(op, answer, now)
         else:
-            self._queued[op] = _Waiter(answer)
+            self._waiters.queue(op, answer, now)
             self._want()
             self._try_start(now)
 
@@ -278,69 +264,59 @@ class Listing:
 
     def _unwant(self, now: float) -> None:
         """Give up what nobody waits for."""
-        if self._queued or self._eager:
-            return
-        self._state = WALK.next(self._state, WalkInput.UNWANT)
+        if not self._waiters.queued and not self._eager:
+            self._state = WALK.next(self._state, WalkInput.UNWANT)
         running = self._running
-        if running is not None and not self._joined and not running.eager:
-            self._abort()
-            self._client.cancel(running.call, now)
+        if running is not None and not self._waiters.joined and not running.eager:
+            self._abort(now)
+            self._try_start(now)
 
     def _calmed(self, _: Hashable, now: float) -> None:
-        due = self._burst.due
-        if due is not None and due <= now and self._burst.fire(now):
-            self._want_eagerly(now)
+        self._burst.fire(now)
+        self._want_eagerly(now)
 
     def _retry(self, _: Hashable, now: float) -> None:
         self._want_eagerly(now)
-
-    def _waited(self, key: Hashable, now: float) -> None:
-        if not isinstance(key, Op):
-            return
-        waiter = self._joined.pop(key, None) or self._queued.pop(key, None)
-        if waiter is not None:
-            waiter.answer(TimedOut("total", self.config.wait or 0.0), now)
-        self._unwant(now)
 
     def _try_start(self, now: float) -> None:
         if self._state is not Walk.WANTED or not self.ready:
             return
         if self._client.channel(self.spec.topic) is not None:
-            self._start(now, restarted=False)
-
-    def _start(self, now: float, *, restarted: bool) -> None:
-        if not restarted:
             self._state = WALK.next(self._state, WalkInput.START)
             self._client.cancel_timer(self._retry)
-        eager, self._eager = self._eager or (restarted and self._running_eagerly()), False
-        self._joined, self._queued = {**self._joined, **self._queued}, {}
+            self._first_page(now, restarted=False)
+
+    def _first_page(self, now: float, *, restarted: bool) -> None:
+        """Ask for the first page. What has been announced so far is thereby acted on."""
+        if self._burst.fire(now):
+            self._client.cancel_timer(self._calmed)
+        eager, self._eager = self._eager, False
+        self._waiters.started()
         call = self._request(None, now)
         live = self._client.channel(self.spec.topic) is True
-        self._running = _Running(
-            self.epoch, live, eager, call, call, Collector(self.spec, self._memory), restarted=restarted
-        )
+        collector = Collector(self.spec, self._memory)
+        self._running = _Running(self.epoch, live, eager, restarted, call.wire_id, call, collector)
 
-    def _running_eagerly(self) -> bool:
-        return self._running is not None and self._running.eager
-
-    def _request(self, cursor: str | None, now: float) -> CallId:
+    def _request(self, cursor: str | None, now: float) -> Call:
         params = {} if cursor is None else {"cursor": cursor}
-        return self._client.request(self.spec.method, params, now, layer=self)
+        return self._client.open_call(self.spec.method, params, now, owner=self)
 
     # --- pages ---
 
     def _page(self, walk: _Running, raw: bytes, now: float) -> None:
         collector = walk.collector
         cursor = collector.add(raw, now, self._lifetime())
-        if cursor is None or self._means_done(walk, cursor):
-            self._publish(walk, now)
-            return
-        limit = self._limit(collector)
+        if self._means_done(walk):
+            collector.drop_last()
+            cursor = None
+        limit = self._limit(collector, more=cursor is not None)
         if limit is not None:
             self._walk_failed(walk, limit, None, now)
-            return
-        walk.cursor = cursor
-        walk.call = self._request(cursor, now)
+        elif cursor is None:
+            self._publish(walk, now)
+        else:
+            walk.cursor = cursor
+            walk.call = self._request(cursor, now)
 
     def _lifetime(self) -> float:
         """How long a page without `ttlMs` is fresh: the modern era says not at all."""
@@ -348,19 +324,18 @@ class Listing:
             return 0.0
         return math.inf if self._live else self.config.heuristic
 
-    def _means_done(self, walk: _Running, cursor: str) -> bool:
-        """Legacy servers that mean "done" by an empty cursor answer it with the same page again; the
-        modern revision says that "an empty string is a valid cursor".
+    def _means_done(self, walk: _Running) -> bool:
+        """Legacy servers that mean "done" by an empty cursor answer it with a page again that they have
+        sent before; the modern revision says that "an empty string is a valid cursor".
         """
-        legacy = self._client.era is Era.LEGACY
-        return legacy and cursor == "" and walk.cursor == "" and walk.collector.idle > 0
+        return self._client.era is Era.LEGACY and walk.cursor == "" and walk.collector.repeats()
 
-    def _limit(self, collector: Collector) -> str | None:
+    def _limit(self, collector: Collector, *, more: bool) -> str | None:
         limits = {
-            "pages": collector.pages >= self.config.max_pages,
-            "items": len(collector.by_name) > self.config.max_items,
+            "items": collector.items > self.config.max_items,
             "bytes": collector.bytes > self.config.max_bytes,
-            "no-progress": collector.idle >= self.config.no_progress,
+            "pages": more and collector.pages >= self.config.max_pages,
+            "no-progress": more and collector.idle >= self.config.no_progress,
         }
         return next((reason for reason, reached in limits.items() if reached), None)
 
@@ -376,9 +351,7 @@ class Listing:
     def _finish_walk(self, answer: Snapshot | WalkFailed, now: float) -> None:
         self._running = None
         self._state = WALK.next(self._state, WalkInput.FINISH)
-        waiters, self._joined = self._joined, {}
-        for op, waiter in waiters.items():
-            self._give(op, waiter, answer, now)
+        self._waiters.answer(answer, now)
         self._try_start(now)
 
     def _page_failed(self, walk: _Running, failure: Failure, now: float) -> None:
@@ -391,54 +364,39 @@ class Listing:
         elif walk.restarted:
             self._walk_failed(walk, "cursor", failure, now)
         else:
-            self._start(now, restarted=True)
+            self._eager = self._eager or walk.eager
+            self._first_page(now, restarted=True)
             self._unwant(now)
 
     def _walk_failed(self, walk: _Running, reason: str, failure: Failure | None, now: float) -> None:
-        """Keep the last snapshot; try again only for those who want to be kept up to date."""
+        """Keep the last snapshot; try again only for those who want to be kept up to date. Who does not
+        wait for the walk is told, too.
+        """
         if walk.eager:
             self._client.set_timer(self._retry, now + self._client.config.delay(self._failures))
             self._failures += 1
+        if not self._waiters.joined:
+            text = f"{self.spec.method}: {reason if failure is None else failure}"
+            self._client.emit(Diagnostic("walk-failed", text))
         partial = tuple(walk.collector.by_name.values())
         self._finish_walk(WalkFailed(reason, failure, partial), now)
 
-    def _abort(self) -> None:
-        """Drop the walk; late pages are ignored, its waiters wait for the next one."""
-        if self._running is None:
-            return
-        self._running = None
-        self._state = WALK.next(self._state, WalkInput.ABORT)
-        self._queued = {**self._joined, **self._queued}
-        self._joined = {}
-
-    def _restart(self, now: float) -> None:
-        """Drop the walk and begin anew, for whoever wants it."""
-        running = self._running
-        if running is None:
-            return
-        self._eager = self._eager or running.eager
-        self._abort()
-        self._client.cancel(running.call, now)
-        self._want()
-        self._try_start(now)
+    def _abort(self, now: float) -> None:
+        """Drop the walk; late pages are ignored, and who waits for it waits for the next one."""
+        running, self._running = self._running, None
+        if running is not None:
+            self._state = WALK.next(self._state, WalkInput.ABORT)
+            self._eager = self._eager or running.eager
+            self._waiters.dropped()
+            self._client.cancel(running.call.id, now)
 
     # --- answers ---
 
     def _answer(self, op: Op) -> Answer:
-        def answer(result: Snapshot | Failure | WalkFailed, now: float) -> None:
+        def answer(result: Result, now: float) -> None:
             if isinstance(result, Snapshot):
                 self._client.emit(Listed(op, result, result is self.snapshot and self.fresh(now)))
             else:
                 self._client.emit(OpFailed(op, result, self.snapshot))
 
         return answer
-
-    def _give(self, op: Op, waiter: _Waiter, result: Snapshot | Failure | WalkFailed, now: float) -> None:
-        self._client.cancel_timer(self._waited, op)
-        waiter.answer(result, now)
-
-    def _fail_all(self, failure: Failure, now: float) -> None:
-        for waiters in (self._joined, self._queued):
-            for op, waiter in [*waiters.items()]:
-                del waiters[op]
-                self._give(op, waiter, failure, now)

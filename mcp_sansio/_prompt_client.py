@@ -9,38 +9,35 @@ is sent once more on the next one if it is safe to repeat: a list always, a get 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
-from ._calls import Call, Outcome, Reply
+from ._calls import Call, Outcome, encode_meta
 from ._client import Client
+from ._commands import Command, Commands
 from ._errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     Cancelled,
     Closed,
-    Failure,
-    InvalidMessage,
-    InvalidReply,
     LocalProtocolError,
     Lost,
     NotSupported,
     RpcError,
-    TimedOut,
 )
-from ._events import ArgumentCompleted, CallId, Op, OpFailed, PromptGone, PromptRendered, WalkFailed
-from ._json import encode
-from ._json import members as object_members
+from ._events import ArgumentCompleted, Op, OpFailed, PromptGone, PromptRendered
+from ._json import decode, encode
 from ._list_layer import ListLayer
-from ._listing import Answer, ListingConfig
-from ._paging import Pager
+from ._listing import Listing, ListingConfig
+from ._paging import page_command
 from ._snapshot import ListSpec, Snapshot
-from ._structure import structure, structure_value
+from ._structure import structure
 from ._types import Completion, GetPromptResult, Prompt
-from ._versions import supports
+from ._versions import Feature, supports
+from ._waiters import Answer, Result
 
 LIST_CHANGED = "notifications/prompts/list_changed"
 TOPIC = "promptsListChanged"
@@ -66,29 +63,57 @@ def may_mean_unknown(error: RpcError) -> bool:
     return error.code in (INVALID_PARAMS, INTERNAL_ERROR, METHOD_NOT_FOUND, -32002, -32001, 0)
 
 
-@attrs.define(eq=False)
-class _Get:
-    """A get under way."""
+@attrs.define(eq=False, kw_only=True)
+class _Get(Command):
+    """A get under way; `saw` is the list that the caller saw, `moves` how often the listing had moved when
+    the request was made.
+    """
 
     name: str
-    params: Mapping[str, Any]
-    meta: Mapping[str, Any] | None
-    progress: bool
-    seen: Prompt | None
-    moves: int
-    call: CallId | None = None
-    retried: bool = False
+    listing: Listing
+    saw: Snapshot | None
+    moves: int = 0
     resent: bool = False
-    error: RpcError | None = None
+    retried: bool = False
+
+    def prepare(self, client: Client) -> Mapping[str, Any]:
+        self.moves = self.listing.moves
+        return self.params
+
+    def read(self, op: Op, raw: bytes) -> PromptRendered:
+        return PromptRendered(op, structure(GetPromptResult, raw))
+
+    def moved(self, listed: Prompt) -> bool:
+        """Whether the prompt is new or redefined since the caller saw a list, or may have changed since."""
+        redefined = self.saw is not None and self.saw.by_name.get(self.name) != listed
+        return redefined or self.listing.moves != self.moves
 
 
-@attrs.define(eq=False)
-class _Complete:
+@attrs.frozen
+class _CompleteResult:
+    completion: Completion
+
+
+@attrs.define(eq=False, kw_only=True)
+class _Complete(Command):
     """A completion under way."""
 
-    params: Mapping[str, Any]
     context: Mapping[str, str]
-    call: CallId | None = None
+
+    def gate(self, client: Client) -> NotSupported | None:
+        """2024-11-05 has no such capability: try, and accept -32601."""
+        declared = client.capabilities.get("completions") is not None
+        if declared or not _supports(client, "completions_capability"):
+            return None
+        return NotSupported("completions")
+
+    def prepare(self, client: Client) -> Mapping[str, Any]:
+        if self.context and _supports(client, "completion_context"):
+            return {**self.params, "context": {"arguments": self.context}}
+        return self.params
+
+    def read(self, op: Op, raw: bytes) -> ArgumentCompleted:
+        return ArgumentCompleted(op, structure(_CompleteResult, raw).completion)
 
 
 class PromptClient(ListLayer):
@@ -105,10 +130,8 @@ class PromptClient(ListLayer):
         classify: Callable[[RpcError], bool] = may_mean_unknown,
     ) -> None:
         super().__init__(PROMPTS, config)
-        self._pager = Pager(self.listing)
         self._classify = classify
-        self._gets: dict[Op, _Get] = {}
-        self._completes: dict[Op, _Complete] = {}
+        self._commands = Commands(self.listing, self)
 
     # --- commands ---
 
@@ -117,17 +140,18 @@ class PromptClient(ListLayer):
 
         With a `cursor` of the caller's own: `PageListed`, that one page, past the cache.
         """
-        op = self._begin("list", now)
+        if cursor is not None:
+            encode(_string("cursor", cursor))
+        op, now = self._begin("list", now)
         if cursor is None:
             self.listing.list(op, now, stale_ok=stale_ok)
         else:
-            encode(cursor)
-            self._pager.page(op, cursor, now)
+            self._commands.begin(op, page_command(PROMPTS, cursor, now), now)
         return op
 
     def refresh(self, now: float) -> Op:
         """List the prompts by a walk that starts from now on."""
-        op = self._begin("refresh", now)
+        op, now = self._begin("refresh", now)
         self.listing.refresh(op, now)
         return op
 
@@ -144,13 +168,20 @@ class PromptClient(ListLayer):
         params: dict[str, Any] = {"name": _string("name", name)}
         if arguments:
             params["arguments"] = _strings("arguments", arguments)
-        object_members(params)
-        op = self._begin("get", now)
-        snapshot = self.snapshot
-        seen = snapshot.by_name.get(name) if snapshot is not None else None
-        self._gets[op] = _Get(name, params, meta, progress, seen, self.listing.moves)
-        self._arm(op, now)
-        self._send_get(op, now)
+        encode(params)
+        copied = decode(b"{" + encode_meta(meta) + b"}")
+        op, now = self._begin("get", now)
+        get = _Get(
+            method="prompts/get",
+            params=params,
+            began=now,
+            meta=copied,
+            progress=progress,
+            name=name,
+            listing=self.listing,
+            saw=self.snapshot,
+        )
+        self._commands.begin(op, get, now)
         return op
 
     def complete(
@@ -167,205 +198,90 @@ class PromptClient(ListLayer):
             "argument": {"name": _string("argument", argument), "value": _string("value", value)},
         }
         known = _strings("context", context or {})
-        object_members({**params, **known})
-        op = self._begin("complete", now)
-        self._completes[op] = _Complete(params, known)
-        self._arm(op, now)
-        self._send_complete(op, now)
+        encode([params, known])
+        op, now = self._begin("complete", now)
+        complete = _Complete(method="completion/complete", params=params, began=now, context=known)
+        self._commands.begin(op, complete, now)
         return op
 
     def cancel(self, op: Op, now: float) -> None:
         """Give up on a command; nothing happens if it has ended already."""
-        left = self.listing.leave(op, now) or self._pager.leave(op, now)
-        started = self._gets.pop(op, None) or self._completes.pop(op, None)
-        if started is not None:
-            self._drop_call(started.call, now)
-        if left or started is not None:
-            self._fail(op, Cancelled())
+        now = self.client.tick(now)
+        waited = self.listing.leave(op, now)
+        if self._commands.find(op) is not None:
+            self._commands.fail(op, Cancelled(), now)
+        elif waited:
+            self.client.emit(OpFailed(op, Cancelled(), self.snapshot))
 
     def principal_changed(self, now: float) -> None:
         """Another authorization context from now on: the cache of the old one is unreadable at once."""
         self.listing.forget(self.client.tick(now))
+
+    def _begin(self, kind: str, now: float) -> tuple[Op, float]:
+        if self.client.done:
+            raise LocalProtocolError("the client is closed")
+        return self.client.new_op(kind), self.client.tick(now)
 
     # --- layer ---
 
     def bind(self, client: Client) -> None:
         """Called once, when the client is made."""
         super().bind(client)
-        self._pager.bind(client)
+        self._commands.bind(client)
 
     def opened(self, now: float) -> None:
         """The era is known: go on with what waited for it."""
         super().opened(now)
-        self._pager.opened(now)
-        for op, get in [*self._gets.items()]:
-            if get.call is None and get.error is None:
-                self._send_get(op, now)
-        for op, complete in [*self._completes.items()]:
-            if complete.call is None:
-                self._send_complete(op, now)
+        self._commands.opened(now)
 
     def finished(self, reason: str, now: float) -> None:
         """Nothing can be asked any more."""
         super().finished(reason, now)
-        self._pager.finished(Closed(reason))
-        for op in [*self._gets, *self._completes]:
-            self._forget(op)
-            self._fail(op, Closed(reason))
+        for op in self._commands:
+            self._commands.fail(op, Closed(reason), now)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
-        """A get or a completion was answered, or will not be."""
-        op = call.op
-        if op is None:
+        """A request was answered, or will not be."""
+        op, command = call.op, self._commands.find(call.op)
+        if op is None or command is None:
             return
-        if op in self._gets:
-            self._got(op, self._gets[op], call, outcome, now)
-        elif op in self._completes:
-            self._completed(op, outcome)
+        if not isinstance(command, _Get) or not self._recovers(op, command, call, outcome, now):
+            self._commands.settle(op, outcome, now)
 
-    # --- inside ---
-
-    def _begin(self, kind: str, now: float) -> Op:
-        if self.client.done:
-            raise LocalProtocolError("the client is closed")
-        self.client.tick(now)
-        return self.client.new_op(kind)
-
-    def _arm(self, op: Op, now: float) -> None:
-        """The clock of the whole command; each request of it has its own clocks besides."""
-        total = self.client.config.total_timeout
-        if total is not None:
-            self.client.set_timer(self._timed_out, now + total, op)
-
-    def _timed_out(self, key: Hashable, now: float) -> None:
-        op = key
-        started = self._gets.get(op) or self._completes.get(op)  # type: ignore[call-overload]  # the key is the op
-        if isinstance(op, Op) and started is not None:
-            self.listing.leave(op, now)
-            self._forget(op)
-            self._drop_call(started.call, now)
-            self._fail(op, TimedOut("total", self.client.config.total_timeout or 0.0))
-
-    def _forget(self, op: Op) -> None:
-        self._gets.pop(op, None)
-        self._completes.pop(op, None)
-        self.client.cancel_timer(self._timed_out, op)
-
-    def _drop_call(self, call: CallId | None, now: float) -> None:
-        if call is not None:
-            self.client.cancel(call, now)
-
-    def _fail(self, op: Op, failure: Failure | WalkFailed) -> None:
-        self.client.emit(OpFailed(op, failure, self.snapshot))
-
-    def _end(self, op: Op, failure: Failure) -> None:
-        self._forget(op)
-        self._fail(op, failure)
-
-    # get
-
-    def _send_get(self, op: Op, now: float) -> None:
-        gate = self.listing.gate()
-        if gate is not None:
-            self._end(op, gate)
-        elif self.listing.ready:
-            get = self._gets[op]
-            get.call = self.client.request(
-                "prompts/get",
-                get.params,
-                now,
-                meta=get.meta,
-                progress=get.progress,
-                layer=self,
-                op=op,
-            )
-
-    def _got(self, op: Op, get: _Get, call: Call, outcome: Outcome, now: float) -> None:
+    def _recovers(self, op: Op, get: _Get, call: Call, outcome: Outcome, now: float) -> bool:
+        """Whether a get goes on after what became of its request."""
         first_leg = call.rounds == 0
-        if isinstance(outcome, Reply):
-            self._rendered(op, outcome)
-        elif isinstance(outcome, Lost) and first_leg and not get.resent:
-            get.resent, get.call = True, None
-            self.client.set_timer(self._resend, now, op)
-        elif isinstance(outcome, RpcError) and self._classify(outcome):
-            get.error = outcome
-            self.listing.judge(op, call.id, self._judgement(op, get, outcome, first_leg), now)
-        else:
-            self._end(op, outcome)
+        if isinstance(outcome, Lost) and first_leg and not get.resent:
+            get.resent = True
+            self._commands.send_again(op, now)
+            return True
+        if isinstance(outcome, RpcError) and self._classify(outcome):
+            judge = self._judge(op, get, outcome, first_leg=first_leg)
+            self.listing.judge(op, call.wire_id, judge, now)
+            return True
+        return False
 
-    def _rendered(self, op: Op, reply: Reply) -> None:
-        try:
-            result = structure(GetPromptResult, reply.raw)
-        except InvalidMessage as error:
-            self._end(op, InvalidReply(str(error)))
-            return
-        self._forget(op)
-        self.client.emit(PromptRendered(op, result))
-
-    def _resend(self, key: Hashable, now: float) -> None:
-        """Not inside the loss: by now the carrier is gone, or another exchange can be had."""
-        get = self._gets.get(key)  # type: ignore[call-overload]  # the key is the op
-        if isinstance(key, Op) and get is not None and get.call is None:
-            self._send_get(key, now)
-
-    def _judgement(self, op: Op, get: _Get, error: RpcError, first_leg: bool) -> Answer:
+    def _judge(self, op: Op, get: _Get, error: RpcError, *, first_leg: bool) -> Answer:
         """What a newer list says about an error: the name is gone, something moved, or neither."""
 
-        def judge(result: Snapshot | Failure | WalkFailed, now: float) -> None:
+        def judge(result: Result, now: float) -> None:
             if not isinstance(result, Snapshot):
-                self._end(op, error)
+                self._commands.fail(op, error, now)
                 return
             listed = result.by_name.get(get.name)
             if listed is None:
-                self._forget(op)
-                self.client.emit(PromptGone(op, get.name, result, error))
-                return
-            redefined = get.seen is not None and listed != get.seen
-            moved = redefined or self.listing.moves != get.moves
-            if moved and first_leg and not get.retried:
-                get.retried, get.error = True, None
-                self._send_get(op, now)
+                self._commands.end(op, PromptGone(op, get.name, result, error), now)
+            elif first_leg and not get.retried and get.moved(listed):
+                get.retried = True
+                self._commands.send(op, now)
             else:
-                self._end(op, error)
+                self._commands.fail(op, error, now)
 
         return judge
 
-    # complete
 
-    def _send_complete(self, op: Op, now: float) -> None:
-        gate = self.listing.gate() or self._completion_gate()
-        if gate is not None:
-            self._end(op, gate)
-        elif self.listing.ready:
-            complete = self._completes[op]
-            complete.call = self.client.request(
-                "completion/complete", self._completion_params(complete), now, layer=self, op=op
-            )
-
-    def _completion_gate(self) -> NotSupported | None:
-        """2024-11-05 has no such capability: "try, and accept -32601"."""
-        version = self.client.version
-        if version is None or not supports(version, "completions_capability"):
-            return None
-        return None if "completions" in self.client.capabilities else NotSupported("completions")
-
-    def _completion_params(self, complete: _Complete) -> Mapping[str, Any]:
-        version = self.client.version
-        if complete.context and version is not None and supports(version, "completion_context"):
-            return {**complete.params, "context": {"arguments": complete.context}}
-        return complete.params
-
-    def _completed(self, op: Op, outcome: Outcome) -> None:
-        if not isinstance(outcome, Reply):
-            self._end(op, outcome)
-            return
-        try:
-            completion = structure_value(Completion, outcome.decode().get("completion"))
-        except InvalidMessage as error:
-            self._end(op, InvalidReply(str(error)))
-            return
-        self._forget(op)
-        self.client.emit(ArgumentCompleted(op, completion))
+def _supports(client: Client, feature: Feature) -> bool:
+    return client.version is not None and supports(client.version, feature)
 
 
 def _string(what: str, value: object) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 import attrs
 
 from ._errors import InvalidMessage
-from ._events import CallId
 from ._structure import Page, structure_page
 
 
@@ -44,7 +43,8 @@ class Snapshot:
     begun or the clock has passed `expires`. `verified`: the list is whole for certain, since nothing
     changed under the walk and a change would have been announced, or since all pages bear one digest.
     Otherwise pages may be of different states of the server. `private`: for this authorization context
-    only. `problems` say in a sentence each what was left out.
+    only. `problems` say in a sentence each what was left out. `asked` is the wire id of the request for the
+    first page: what was asked later has a higher one.
     """
 
     epoch: int
@@ -56,7 +56,7 @@ class Snapshot:
     received: float
     pages: int
     problems: tuple[str, ...]
-    asked: CallId
+    asked: int
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -125,11 +125,13 @@ class Collector:
         self._spec = spec
         self._memory = memory
         self._pages: list[_Read] = []
+        self._known_problems = 0
         self._expires = math.inf
         self._private = False
         self._digests: list[Any] = []
         self.by_name: dict[str, Any] = {}
         self.problems: list[str] = []
+        self.items = 0
         self.bytes = 0
         self.idle = 0
 
@@ -143,8 +145,9 @@ class Collector:
         read = self._memory.read(len(self._pages), raw)
         page = read.page
         self._pages.append(read)
+        self.items += len(read.items)
         self.bytes += len(raw)
-        before = len(self.by_name)
+        before, self._known_problems = len(self.by_name), len(self.problems)
         for entry in read.items:
             self._take(entry)
         self.idle = self.idle + 1 if len(self.by_name) == before else 0
@@ -163,12 +166,23 @@ class Collector:
         else:
             self.by_name[name] = entry[0]
 
+    def repeats(self) -> bool:
+        """Whether the last page has just the items of one before."""
+        last = self._pages[-1].page.items
+        return any(earlier.page.items == last for earlier in self._pages[:-1])
+
+    def drop_last(self) -> None:
+        """Take the last page back, which had nothing new."""
+        self._pages.pop()
+        self._digests.pop()
+        del self.problems[self._known_problems :]
+
     def one_digest(self) -> bool:
         """Whether all pages bear the same snapshot digest."""
         first = self._digests[0]
         return isinstance(first, str) and all(digest == first for digest in self._digests)
 
-    def snapshot(self, epoch: int, asked: CallId, now: float, *, undisturbed: bool) -> Snapshot:
+    def snapshot(self, epoch: int, asked: int, now: float, *, undisturbed: bool) -> Snapshot:
         """The list, now that it is complete."""
         self._memory.keep(tuple(self._pages))
         return Snapshot(

@@ -1,0 +1,160 @@
+"""Commands of a layer that are one request each: a get, a completion, a page by hand.
+
+A command that is given before the era is known waits for that, its clocks running; so does one that has
+lost its request with the carrier and may be repeated. Nothing is ever asked of a server that has not
+declared what the command needs. Each command ends once, by an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
+
+import attrs
+
+from ._calls import Limits, Outcome, Owner, Reply
+from ._errors import Failure, InvalidMessage, InvalidReply, NotSupported, TimedOut
+from ._events import CallId, Event, Op, OpFailed
+from ._listing import Listing
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+
+@attrs.define(eq=False, kw_only=True)
+class Command:
+    """A command under way: `began` is when it was given, `call` is its request, if it has had one, and
+    `late` what becomes of it if it waits too long for one.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    began: float
+    meta: Mapping[str, Any] | None = None
+    progress: bool = False
+    call: CallId | None = None
+    late: TimedOut = attrs.field(default=TimedOut("total", 0.0))
+
+    def gate(self, client: Client) -> NotSupported | None:
+        """What the server has not declared, besides what is listed."""
+        return None
+
+    def prepare(self, client: Client) -> Mapping[str, Any]:
+        """The request is about to be made: its params in the form that the negotiated revision has."""
+        return self.params
+
+    def read(self, op: Op, raw: bytes) -> Event:
+        """The event that a result means; `InvalidMessage` if it has not the right form."""
+        raise NotImplementedError
+
+
+class Commands:
+    """The commands of a layer that have not ended."""
+
+    def __init__(self, listing: Listing, owner: Owner) -> None:
+        self._listing = listing
+        self._owner = owner
+        self._commands: dict[Op, Command] = {}
+
+    def bind(self, client: Client) -> None:
+        """Called once, by the layer."""
+        self._client = client
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter([*self._commands])
+
+    def find(self, op: Op | None) -> Command | None:
+        """The command, unless it has ended."""
+        return None if op is None else self._commands.get(op)
+
+    def begin(self, op: Op, command: Command, now: float) -> None:
+        """Carry a command out."""
+        self._commands[op] = command
+        self.send(op, now)
+
+    def send(self, op: Op, now: float) -> None:
+        """Make the request of a command, for the first time or again; wait if that cannot be now."""
+        command, client = self._commands[op], self._client
+        gate = self._gate(command)
+        if gate is not None:
+            self.fail(op, gate, now)
+        elif not self._listing.ready:
+            self._wait(op, command, now)
+        else:
+            client.cancel_timer(self._expired, op)
+            command.call = client.request(
+                command.method,
+                command.prepare(client),
+                now,
+                meta=command.meta,
+                limits=self._limits(command, now),
+                progress=command.progress,
+                layer=self._owner,
+                op=op,
+            )
+
+    def send_again(self, op: Op, now: float) -> None:
+        """Have the request made once more, but not now, inside its loss."""
+        self._commands[op].call = None
+        self._client.set_timer(self._send_again, now, op)
+
+    def opened(self, now: float) -> None:
+        """The era is known: go on with what waited for it."""
+        for op, command in [*self._commands.items()]:
+            if command.call is None or self._gate(command) is not None:
+                self._client.cancel_timer(self._send_again, op)
+                self.send(op, now)
+
+    def settle(self, op: Op, outcome: Outcome, now: float) -> None:
+        """End a command by what became of its request."""
+        if not isinstance(outcome, Reply):
+            self.fail(op, outcome, now)
+            return
+        try:
+            event = self._commands[op].read(op, outcome.raw)
+        except InvalidMessage as error:
+            self.fail(op, InvalidReply(str(error)), now)
+            return
+        self.end(op, event, now)
+
+    def fail(self, op: Op, failure: Failure, now: float) -> None:
+        """End a command without its answer."""
+        self.end(op, OpFailed(op, failure, self._listing.snapshot), now)
+
+    def end(self, op: Op, event: Event, now: float) -> None:
+        """End a command by `event`, and its request with it."""
+        command = self._commands.pop(op)
+        for timer in (self._expired, self._send_again):
+            self._client.cancel_timer(timer, op)
+        if command.call is not None:
+            self._client.cancel(command.call, now)
+        self._client.emit(event)
+
+    def _gate(self, command: Command) -> NotSupported | None:
+        return self._listing.gate() or (command.gate(self._client) if self._listing.ready else None)
+
+    def _limits(self, command: Command, now: float) -> Limits:
+        """The total clock runs from the command on, the quiet one from the request."""
+        config = self._client.config
+        total = config.total_timeout
+        left = None if total is None else max(0.0, total - (now - command.began))
+        return Limits(config.quiet_timeout, left)
+
+    def _wait(self, op: Op, command: Command, now: float) -> None:
+        limits = self._limits(command, now)
+        ends: list[tuple[float, TimedOut]] = []
+        if limits.quiet is not None:
+            ends.append((limits.quiet, TimedOut("quiet", limits.quiet)))
+        if limits.total is not None:
+            ends.append((limits.total, TimedOut("total", self._client.config.total_timeout or 0.0)))
+        if ends:
+            seconds, command.late = min(ends, key=itemgetter(0))
+            self._client.set_timer(self._expired, now + seconds, op)
+
+    def _expired(self, key: Hashable, now: float) -> None:
+        op = cast("Op", key)
+        self.fail(op, self._commands[op].late, now)
+
+    def _send_again(self, key: Hashable, now: float) -> None:
+        self.send(cast("Op", key), now)
