@@ -211,6 +211,8 @@ SPOILT = {
     "a surrogate in bytes": b'"\xed\xa0\x80"',
     "a lone surrogate": rb'"\ud83d"',
     "a lone surrogate with text after it": rb'"\ud83d and more text"',
+    "the first surrogate": rb'"\ud800"',
+    "the last surrogate": rb'"\udfff"',
     "a lone low surrogate": rb'"\ude00"',
     "NaN": b"NaN",
     "Infinity": b"-Infinity",
