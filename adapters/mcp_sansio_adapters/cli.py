@@ -32,6 +32,7 @@ from mcp_sansio import (
 from . import cli_show
 from .cli_client import Exit, Question, exit_code, explain
 from .cli_serve import serve_folder
+from .demo import run_demo
 
 NAME = "mcp-sansio"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -238,3 +239,11 @@ def get(
         cli_show.print_json(cli_show.wire(result))
     else:
         cli_show.print_text(cli_show.result_text(result))
+
+
+@cli.command()
+@click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=10.0, hidden=True)
+@_guarded
+def demo(patience: float) -> None:
+    """See a client and a server live through edits, a storm, stale names and a crash, in both eras."""
+    run_demo(click.get_current_context().obj, patience=patience)

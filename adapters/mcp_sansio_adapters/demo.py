@@ -1,0 +1,68 @@
+"""`mcp-sansio demo`: a client and a server live through what servers and clients live through.
+
+A copy of the sample folder is served by a child process, once in each era of the protocol, while its files
+are edited under both of them. Every step says what happened and what it cost on the wire, and compares what
+the client holds with the files on disk: nobody's word is taken for it. The first step that does not come
+out right ends the demonstration, which names it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, McpError
+
+from .demo_report import Report
+from .demo_scene import Scene
+from .demo_steps import Play, StepFailed
+
+FOLDER = "{folder}"
+"""Stands for the folder in the command of a server."""
+
+OURS = (sys.executable, "-m", "mcp_sansio_adapters", "serve", FOLDER, "--page-size", "8")
+
+ERAS = {
+    LEGACY_VERSIONS[-1]: "a handshake, a session, and notifications that the server pushes",
+    MODERN_VERSIONS[-1]: "no handshake, no session; the client opens a stream to listen for changes",
+}
+
+
+class DemoFailed(McpError):
+    """A step did not come out right."""
+
+
+def run_demo(command: Sequence[str] | None = None, *, patience: float = 10.0) -> None:
+    """Play the demonstration; raises `DemoFailed`.
+
+    `command` is another server to play it with; `{folder}` in it stands for the folder that it is to serve.
+    No step waits longer than `patience` seconds for anything.
+    """
+    report = Report()
+    started = time.monotonic()
+    report.plain("Prompts of the Model Context Protocol: a server that has them, a client that wants them.")
+    report.plain("Each step is checked against the files on disk; its cost is counted on the wire.")
+    steps = 0
+    for version, character in ERAS.items():
+        report.heading(f"{version}: {character}")
+        with tempfile.TemporaryDirectory(prefix="mcp-sansio-demo-") as folder:
+            scene = Scene(Path(folder, "prompts"))
+            line = [str(scene.root) if word == FOLDER else word for word in command or OURS]
+            play = Play(scene, line, version, report, patience)
+            steps += _play(play, report)
+    report.finished(f"All {steps} steps came out right, in {time.monotonic() - started:.1f} s.")
+
+
+def _play(play: Play, report: Report) -> int:
+    """Play all steps in one revision; how many there were."""
+    try:
+        return asyncio.run(play.run())
+    except StepFailed as error:
+        report.failed(str(error))
+        raise DemoFailed(
+            f"the demonstration failed at step {play.step!r} in {play.version}: {error}"
+        ) from error

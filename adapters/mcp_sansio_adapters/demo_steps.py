@@ -1,0 +1,322 @@
+"""The steps of the demonstration for one revision, in their order, on one client.
+
+A step edits files, lets the client do what clients do, and raises `StepFailed` if what comes of it is not
+what the files say. Nothing waits for a fixed time: a step ends when the client holds what it must, and
+fails when that takes longer than anybody's patience.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import TypeVar
+
+import attrs
+
+from mcp_sansio import (
+    ClientConfig,
+    Disconnected,
+    Event,
+    Implementation,
+    Invalidated,
+    ListingConfig,
+    McpError,
+    PromptMessage,
+    Snapshot,
+    TextContent,
+    Updated,
+    __version__,
+)
+
+from ._exceptions import PromptGoneError, RequestFailed
+from ._pump import Traffic
+from .asyncio import AsyncClient, Changes, open_stdio_client
+from .cli_show import amount
+from .demo_report import Report, counted, differences, spent
+from .demo_scene import Scene
+
+EDITS = 300
+PAUSE = 0.005
+T = TypeVar("T")
+
+_WITH_PID = ("/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"')
+"""Writes the process id of a command to a file, and becomes the command."""
+
+
+class StepFailed(McpError):
+    """The step did not come out as the files say it must."""
+
+
+@attrs.define
+class Witness:
+    """What a client's events say about its server."""
+
+    announced: asyncio.Event = attrs.field(factory=asyncio.Event)
+    walks: int = 0
+    losses: int = 0
+
+    def hear(self, event: Event) -> None:
+        """Take an event in."""
+        if isinstance(event, Invalidated) and event.reason == "list_changed":
+            self.announced.set()
+        self.walks += isinstance(event, Updated)
+        self.losses += isinstance(event, Disconnected)
+
+
+class Play:
+    """One client and the server that it starts, in one revision of the protocol."""
+
+    def __init__(
+        self, scene: Scene, command: Sequence[str], version: str, report: Report, patience: float
+    ) -> None:
+        self._scene = scene
+        self._command = command
+        self.version = version
+        self._report = report
+        self._patience = patience
+        self._pid_file = scene.root.parent / "server.pid"
+        self._witness = Witness()
+        self._stack = AsyncExitStack()
+        self.step = ""
+
+    async def run(self) -> int:
+        """Play all steps; how many there were. Raises `StepFailed`, and `step` is the one that failed."""
+        steps = (
+            self._connect, self._list, self._render, self._watch, self._storm, self._stale, self._restart
+        )  # fmt: skip
+        async with self._stack:
+            for number, step in enumerate(steps, 1):
+                self.step = step.__name__.strip("_")
+                self._report.step(number, self.step)
+                await self._played(step)
+        return len(steps)
+
+    async def _played(self, step: Callable[[], Awaitable[Traffic]]) -> None:
+        """Play one step. Nothing in it may end the connection, unless it has taken that into account."""
+        try:
+            cost = await step()
+        except StepFailed:
+            raise
+        except Exception as error:
+            raise StepFailed(str(error) if isinstance(error, McpError) else repr(error)) from error
+        if self._witness.losses:
+            raise StepFailed("the server ended the connection, and was started again")
+        self._report.cost(cost)
+
+    # --- the steps ---
+
+    async def _connect(self) -> Traffic:
+        command = (*_WITH_PID, str(self._pid_file), *self._command)
+        self._report.say("The client starts the server as a child process and asks what it speaks.")
+        self._client = await self._stack.enter_async_context(self._open(command, ListingConfig()))
+        agreed = self._client.negotiated
+        name = "a nameless server" if agreed.server_info is None else agreed.server_info.name
+        self._report.say(f"They agree on {agreed.version}; the server calls itself {name}.")
+        if agreed.version != self.version:
+            raise StepFailed(f"the server speaks {agreed.version}, but was asked for {self.version}")
+        return attrs.evolve(self._client.traffic)
+
+    async def _list(self) -> Traffic:
+        before = attrs.evolve(self._client.traffic)
+        listed = await self._in_time(self._client.list_prompts(), "the list did not come")
+        self._check(listed)
+        self._report.say(
+            f"{counted(len(listed), 'prompt')} in {counted(listed.pages, 'page')}, a prompt for every file."
+        )
+        names = [*listed.by_name]
+        self._report.detail(f"{', '.join(names[:4])} … {names[-1]}")
+        if listed.pages < 2:
+            raise StepFailed("all prompts came on one page, so nothing is known about the server's cursors")
+        cost = spent(before, self._client.traffic)
+        await self._client.list_prompts()
+        again = spent(cost, spent(before, self._client.traffic))
+        self._report.say(f"Asked again, the client knows the answer: {amount(again.bytes_sent)} sent.")
+        return cost
+
+    async def _render(self) -> Traffic:
+        before = attrs.evolve(self._client.traffic)
+        arguments = {"text": "Guten Morgen, {{language}}!", "language": "Japanese"}
+        text = await self._rendered(self._client, "translate", arguments)
+        self._report.say("translate, with a text and a language:")
+        for line in text.splitlines()[:3]:
+            self._report.detail(f"│ {line}")
+        return spent(before, self._client.traffic)
+
+    async def _watch(self) -> Traffic:
+        before, old = attrs.evolve(self._client.traffic), self._scene.prompts()
+        changes = self._client.changes()
+        self._witness.announced.clear()
+        self._scene.write("team/retro", "Look back", "What went well, what did not, what next?")
+        self._scene.edit("code/review", "title: Review a change", "title: Review a pull request")
+        self._scene.edit("summarise", "five points", "three points")
+        self._scene.remove("data/sql")
+        self._report.say("Four files are edited while the client looks on:")
+        await self._converges(changes)
+        for line in differences(old, self._scene.prompts()):
+            self._report.detail(line)
+        await self._rendered(self._client, "summarise", {"text": "…"})
+        self._report.say("The fourth edit was in the body of summarise, which no list shows.")
+        return spent(before, self._client.traffic)
+
+    async def _storm(self) -> Traffic:
+        before, walks = attrs.evolve(self._client.traffic), self._witness.walks
+        changes = self._client.changes()
+        self._witness.announced.clear()
+        self._report.say(
+            f"{EDITS} edits, one every {PAUSE * 1000:g} ms; the client holds, one after the other:"
+        )
+        editing = asyncio.create_task(self._edit())
+        try:
+            listed = await self._converges(changes, editing)
+        finally:
+            editing.cancel()
+        cost, walks = spent(before, self._client.traffic), self._witness.walks - walks
+        notifications = cost.messages_received - cost.messages_sent
+        self._report.say(
+            f"{EDITS} edits came to {counted(notifications, 'notification')}, {counted(walks, 'walk')} "
+            f"and {counted(cost.messages_sent, 'request')}."
+        )
+        if not listed.verified:
+            raise StepFailed("the last list is not sure to be whole")
+        await self._rendered(self._client, "storm/last", {})
+        self._report.say("In the end it is the list of the files again, and known to be whole.")
+        return cost
+
+    async def _edit(self) -> None:
+        """The storm. Its last edit is one that the list shows."""
+        for number in range(EDITS - 1):
+            self._scene.storm_edit(number)
+            await asyncio.sleep(PAUSE)
+        self._scene.write("storm/last", "The last edit", "Silence.")
+
+    async def _stale(self) -> Traffic:
+        """With a client that hears of changes and does nothing about them until it is asked."""
+        self._report.say("A second client does not keep up: what it knows is out of date when it asks.")
+        witness = Witness()
+        async with self._open(self._command, ListingConfig(eager=False, max_wait=0.05), witness) as client:
+            self._check(await client.list_prompts())
+            await self._redefined(client, witness)
+            await self._gone(client, witness)
+            return attrs.evolve(client.traffic)
+
+    async def _redefined(self, client: AsyncClient, witness: Witness) -> None:
+        self._scene.write(
+            "explain", "Explain", "Explain {{subject}} in {{words}} words.", ("subject", "words")
+        )
+        await self._in_time(witness.announced.wait(), "no change of the list was announced")
+        before = attrs.evolve(client.traffic)
+        failed = await self._refused(client, "explain", {"subject": "tides"})
+        fresh = failed.snapshot
+        if fresh is None or isinstance(failed, PromptGoneError):
+            raise StepFailed(f"explain is there, but the client came to believe that: {failed}")
+        self._check(fresh)
+        tries = client.traffic.messages_sent - before.messages_sent - fresh.pages
+        if tries != 2:
+            raise StepFailed(f"a redefined prompt is tried twice, but this one was tried {tries} times")
+        self._report.say("explain has got a new argument: refused, list renewed, tried once more, refused:")
+        self._report.detail(str(failed))
+        await self._rendered(client, "explain", {"subject": "tides", "words": "fifty"})
+        self._report.say("Asked with all that the fresh list names, it renders.")
+
+    async def _gone(self, client: AsyncClient, witness: Witness) -> None:
+        witness.announced.clear()
+        self._scene.rename("translate", "language/translate")
+        await self._in_time(witness.announced.wait(), "no change of the list was announced")
+        arguments = {"text": "Good morning!", "language": "Welsh"}
+        failed = await self._refused(client, "translate", arguments)
+        if not isinstance(failed, PromptGoneError) or failed.snapshot is None:
+            raise StepFailed(f"translate was renamed, but the client came to believe that: {failed}")
+        self._check(failed.snapshot)
+        self._report.say(
+            "translate was renamed: the answer is no mere error, but “gone”, with the list as it is."
+        )
+        await self._rendered(client, "language/translate", arguments)
+
+    async def _restart(self) -> Traffic:
+        before, changes = attrs.evolve(self._client.traffic), self._client.changes()
+        old = int(self._pid_file.read_text())
+        os.killpg(old, signal.SIGKILL)
+        self._scene.write("ops/postmortem", "Look at an outage", "What broke, and what kept the rest alive?")
+        self._report.say(f"Process {old} is killed; a file is added while nobody serves the folder.")
+        await self._converges(changes)
+        new = int(self._pid_file.read_text())
+        if new == old or self._witness.losses != 1:
+            raise StepFailed(f"the server was to be started again once, not {self._witness.losses} times")
+        self._witness.losses = 0
+        await self._rendered(self._client, "ops/postmortem", {})
+        self._report.say(f"The client has started process {new}, listed anew, and knows of the file.")
+        return spent(before, self._client.traffic)
+
+    # --- what steps are made of ---
+
+    def _open(
+        self, command: Sequence[str], listing: ListingConfig, witness: Witness | None = None
+    ) -> AbstractAsyncContextManager[AsyncClient]:
+        info = Implementation("mcp-sansio-demo", __version__)
+        config = ClientConfig(info=info, versions=(self.version,), total_timeout=self._patience)
+        hear = (witness or self._witness).hear
+        return open_stdio_client(command, config=config, listing=listing, on_event=hear)
+
+    async def _in_time(self, awaitable: Awaitable[T], otherwise: str) -> T:
+        try:
+            return await asyncio.wait_for(awaitable, self._patience)
+        except TimeoutError:
+            raise StepFailed(f"{otherwise} within {self._patience:g} s") from None
+
+    def _check(self, listed: Snapshot) -> None:
+        """A list must be that of the folder, each prompt once."""
+        lines = [*differences(self._scene.prompts(), dict(listed.by_name)), *listed.problems]
+        if lines:
+            raise StepFailed(f"the list is not that of the folder: {'; '.join(lines[:3])}")
+
+    async def _converges(self, changes: Changes, editing: asyncio.Task[None] | None = None) -> Snapshot:
+        """Wait until there is nothing more to edit, and the client holds the list of the folder."""
+        while (editing is not None and not editing.done()) or not self._holds():
+            try:
+                change = await asyncio.wait_for(anext(changes), self._patience)
+            except TimeoutError:
+                raise StepFailed(self._overdue()) from None
+            if editing is not None:
+                self._report.detail(_summary(change))
+        snapshot = self._client.snapshot
+        if snapshot is None:
+            raise StepFailed("the client holds no list")
+        return snapshot
+
+    def _holds(self) -> bool:
+        snapshot = self._client.snapshot
+        return snapshot is not None and dict(snapshot.by_name) == self._scene.prompts()
+
+    def _overdue(self) -> str:
+        if not self._witness.announced.is_set():
+            return f"the server announced no change within {self._patience:g} s"
+        snapshot = self._client.snapshot
+        held = {} if snapshot is None else dict(snapshot.by_name)
+        lines = [*differences(held, self._scene.prompts())]
+        return f"a change was announced, but the server's list lacks it: {'; '.join(lines[:3])}"
+
+    async def _rendered(self, client: AsyncClient, name: str, arguments: Mapping[str, str]) -> str:
+        """A prompt must render to the text of its file, with the blanks filled in."""
+        result = await self._in_time(client.get_prompt(name, arguments), f"{name} was not rendered")
+        text = self._scene.text(name, arguments)
+        if result.messages != (PromptMessage("user", TextContent(text)),):
+            raise StepFailed(f"{name} does not render to what is in its file")
+        return text
+
+    async def _refused(self, client: AsyncClient, name: str, arguments: Mapping[str, str]) -> RequestFailed:
+        """A prompt must be refused by the server."""
+        try:
+            await self._in_time(client.get_prompt(name, arguments), f"{name} was not answered")
+        except RequestFailed as error:
+            return error
+        raise StepFailed(f"{name} was to be refused, but it rendered")
+
+
+def _summary(change: Updated) -> str:
+    """A change in numbers."""
+    size, sure = len(change.snapshot), "whole" if change.snapshot.verified else "perhaps torn"
+    moved = f"+{len(change.added)} -{len(change.removed)} ~{len(change.changed)}"
+    return f"{size} prompts ({moved}, {sure})"
