@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from types import FrameType
@@ -13,7 +14,22 @@ from hypothesis import strategies as st
 from pair import prompt
 from serving import ACKNOWLEDGED, EVERY, LEGACY, LIST_CHANGED, SUBSCRIPTION, TOPIC, Peer, envelope, spoken
 
-from mcp_sansio import LineWire, LocalProtocolError, Request, SubscriptionEnded, SubscriptionOpened
+from mcp_sansio import (
+    Carrier,
+    LineWire,
+    LocalProtocolError,
+    Request,
+    Send,
+    SubscriptionEnded,
+    SubscriptionOpened,
+)
+
+
+LISTEN = Request(
+    "l",
+    "subscriptions/listen",
+    json.dumps({"notifications": {TOPIC: True}, "_meta": envelope()}).encode(),
+)
 
 
 def listening(id: Any = "l", **config: Any) -> Peer:
@@ -170,6 +186,18 @@ def test_the_server_ends_a_subscription_gracefully() -> None:
     assert spoken(peer.listen(5)) == [ACKNOWLEDGED]
 
 
+def test_where_each_request_has_a_channel_of_its_own_the_result_is_enough() -> None:
+    peer = Peer()
+    stream = peer.server.open()
+    stream.attach(Carrier(peer.wire, shared=False), 0.0)
+    stream.receive(LISTEN, 0.0)
+    peer.server.end_subscription(stream, "l", 0.0)
+    acknowledged, result, nothing = (stream.next_outgoing() for _ in range(3))
+    assert isinstance(acknowledged, Send)
+    assert isinstance(result, Send)
+    assert (acknowledged.method, result.id, nothing) == (ACKNOWLEDGED, "l", None)
+
+
 def test_a_pending_notification_is_not_written_after_the_end() -> None:
     peer = listening()
     peer.edit("new")
@@ -244,7 +272,7 @@ def test_a_storm_is_told_every_so_often() -> None:
     edits = [1.0 + number * 0.02 for number in range(100)]
     told = times(session(), edits)
     assert told[0] == 1.0
-    assert all(0.4 < after - before < 0.56 for before, after in zip(told, told[1:-1], strict=False))
+    assert all(0.4 < after - before < 0.56 for before, after in itertools.pairwise(told[:-1]))
     assert told[-1] > edits[-1]
     assert len(told) < 8
 
@@ -345,12 +373,11 @@ def test_it_is_written_to_whoever_lists_and_only_to_them() -> None:
 
 def crowd(peer: Peer, size: int) -> list[LineWire]:
     """Listeners on channels of their own, up to date."""
-    params = json.dumps({"notifications": {TOPIC: True}, "_meta": envelope()}).encode()
     wires = []
     for _ in range(size):
         stream = peer.server.open()
         wires.append(LineWire(stream, 0.0))
-        stream.receive(Request("l", "subscriptions/listen", params), 0.0)
+        stream.receive(LISTEN, 0.0)
         wires[-1].data_to_send()
     peer.sent()
     peer.events()
