@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import io
 import os
 import shutil
 import sys
@@ -47,6 +48,9 @@ def main() -> None:
 def run(argv: Sequence[str]) -> int:
     """Run a command line; its exit code."""
     own, server = _split(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the locale lacks is no reason to fail
     try:
         return cli.main(own, prog_name=NAME, standalone_mode=False, obj=server) or Exit.DONE
     except click.exceptions.NoArgsIsHelpError as error:

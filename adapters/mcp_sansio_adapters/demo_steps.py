@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TypeVar
@@ -82,19 +84,18 @@ class Play:
         self._stack = AsyncExitStack()
         self.step = ""
 
-    async def run(self) -> int:
-        """Play all steps; how many there were. Raises `StepFailed`, and `step` is the one that failed."""
+    async def run(self) -> None:
+        """Play all steps. Raises `StepFailed`; `step` is the one that failed, then."""
         steps = (
             self._connect, self._list, self._render, self._watch, self._storm, self._stale, self._restart
         )  # fmt: skip
         async with self._stack:
-            for number, step in enumerate(steps, 1):
+            for step in steps:
                 self.step = step.__name__.strip("_")
-                self._report.step(number, self.step)
-                await self._played(step)
-        return len(steps)
+                self._report.step(self.step)
+                self._report.cost(await self._played(step))
 
-    async def _played(self, step: Callable[[], Awaitable[Traffic]]) -> None:
+    async def _played(self, step: Callable[[], Awaitable[Traffic]]) -> Traffic:
         """Play one step. Nothing in it may end the connection, unless it has taken that into account."""
         try:
             cost = await step()
@@ -102,47 +103,45 @@ class Play:
             raise
         except Exception as error:
             raise StepFailed(str(error) if isinstance(error, McpError) else repr(error)) from error
-        if self._witness.losses:
-            raise StepFailed("the server ended the connection, and was started again")
-        self._report.cost(cost)
+        self._unbroken(self._witness)
+        return cost
 
     # --- the steps ---
 
     async def _connect(self) -> Traffic:
+        self._report.say(f"A child process is started: {shown(self._command)}")
         command = (*_WITH_PID, str(self._pid_file), *self._command)
-        self._report.say("The client starts the server as a child process and asks what it speaks.")
         self._client = await self._stack.enter_async_context(self._open(command, ListingConfig()))
         agreed = self._client.negotiated
         name = "a nameless server" if agreed.server_info is None else agreed.server_info.name
-        self._report.say(f"They agree on {agreed.version}; the server calls itself {name}.")
         if agreed.version != self.version:
             raise StepFailed(f"the server speaks {agreed.version}, but was asked for {self.version}")
+        self._report.proved(f"Client and server ({name}) agree on {agreed.version}.")
         return attrs.evolve(self._client.traffic)
 
     async def _list(self) -> Traffic:
         before = attrs.evolve(self._client.traffic)
         listed = await self._in_time(self._client.list_prompts(), "the list did not come")
+        self._report.say(f"{counted(len(listed), 'prompt')} in {counted(listed.pages, 'page')}:")
+        self._report.detail(", ".join(listed.by_name))
         self._check(listed)
-        self._report.say(
-            f"{counted(len(listed), 'prompt')} in {counted(listed.pages, 'page')}, a prompt for every file."
-        )
-        names = [*listed.by_name]
-        self._report.detail(f"{', '.join(names[:4])} … {names[-1]}")
         if listed.pages < 2:
             raise StepFailed("all prompts came on one page, so nothing is known about the server's cursors")
+        self._report.proved("A prompt for every file, with all that its front matter says.")
         cost = spent(before, self._client.traffic)
         await self._client.list_prompts()
         again = spent(cost, spent(before, self._client.traffic))
-        self._report.say(f"Asked again, the client knows the answer: {amount(again.bytes_sent)} sent.")
+        self._report.say(f"Asked again, the client knows the answer: {amount(again.bytes_sent)} go out.")
         return cost
 
     async def _render(self) -> Traffic:
         before = attrs.evolve(self._client.traffic)
         arguments = {"text": "Guten Morgen, {{language}}!", "language": "Japanese"}
+        self._report.say("translate, with a text that looks like a blank itself:")
         text = await self._rendered(self._client, "translate", arguments)
-        self._report.say("translate, with a text and a language:")
         for line in text.splitlines()[:3]:
             self._report.detail(f"│ {line}")
+        self._report.proved("The text of the file, its blanks filled in once.")
         return spent(before, self._client.traffic)
 
     async def _watch(self) -> Traffic:
@@ -153,36 +152,38 @@ class Play:
         self._scene.edit("code/review", "title: Review a change", "title: Review a pull request")
         self._scene.edit("summarise", "five points", "three points")
         self._scene.remove("data/sql")
-        self._report.say("Four files are edited while the client looks on:")
+        self._report.say("Four files are edited while the client looks on. It sees:")
         await self._converges(changes)
         for line in differences(old, self._scene.prompts()):
             self._report.detail(line)
         await self._rendered(self._client, "summarise", {"text": "…"})
-        self._report.say("The fourth edit was in the body of summarise, which no list shows.")
+        self._report.proved(
+            "The list of the files. The fourth edit, of a text, is in no list but is rendered."
+        )
         return spent(before, self._client.traffic)
 
     async def _storm(self) -> Traffic:
         before, walks = attrs.evolve(self._client.traffic), self._witness.walks
         changes = self._client.changes()
         self._witness.announced.clear()
-        self._report.say(
-            f"{EDITS} edits, one every {PAUSE * 1000:g} ms; the client holds, one after the other:"
-        )
+        self._report.say(f"{EDITS} edits, one every {PAUSE * 1000:g} ms. The client keeps up:")
         editing = asyncio.create_task(self._edit())
         try:
-            listed = await self._converges(changes, editing)
+            await self._converges(changes, editing)
         finally:
             editing.cancel()
+        listed = await self._in_time(self._client.list_prompts(), "the list did not come")
         cost, walks = spent(before, self._client.traffic), self._witness.walks - walks
         notifications = cost.messages_received - cost.messages_sent
         self._report.say(
-            f"{EDITS} edits came to {counted(notifications, 'notification')}, {counted(walks, 'walk')} "
-            f"and {counted(cost.messages_sent, 'request')}."
+            f"It took {counted(notifications, 'notification')}, {counted(walks, 'walk')} "
+            f"through the list and {counted(cost.messages_sent, 'request')}."
         )
+        self._check(listed)
         if not listed.verified:
-            raise StepFailed("the last list is not sure to be whole")
+            raise StepFailed("the last list is not known to be whole")
         await self._rendered(self._client, "storm/last", {})
-        self._report.say("In the end it is the list of the files again, and known to be whole.")
+        self._report.proved("In the end the client holds the list of the files, and knows that it is whole.")
         return cost
 
     async def _edit(self) -> None:
@@ -194,12 +195,13 @@ class Play:
 
     async def _stale(self) -> Traffic:
         """With a client that hears of changes and does nothing about them until it is asked."""
-        self._report.say("A second client does not keep up: what it knows is out of date when it asks.")
+        self._report.say("A second client keeps no list up to date, so it asks for what is there no more.")
         witness = Witness()
         async with self._open(self._command, ListingConfig(eager=False, max_wait=0.05), witness) as client:
-            self._check(await client.list_prompts())
+            self._check(await self._in_time(client.list_prompts(), "the list did not come"))
             await self._redefined(client, witness)
             await self._gone(client, witness)
+            self._unbroken(witness)
             return attrs.evolve(client.traffic)
 
     async def _redefined(self, client: AsyncClient, witness: Witness) -> None:
@@ -207,19 +209,18 @@ class Play:
             "explain", "Explain", "Explain {{subject}} in {{words}} words.", ("subject", "words")
         )
         await self._in_time(witness.announced.wait(), "no change of the list was announced")
-        before = attrs.evolve(client.traffic)
+        before = client.traffic.messages_sent
         failed = await self._refused(client, "explain", {"subject": "tides"})
-        fresh = failed.snapshot
-        if fresh is None or isinstance(failed, PromptGoneError):
-            raise StepFailed(f"explain is there, but the client came to believe that: {failed}")
-        self._check(fresh)
-        tries = client.traffic.messages_sent - before.messages_sent - fresh.pages
+        if failed.snapshot is None or isinstance(failed, PromptGoneError):
+            raise StepFailed(f"explain is there, but the client came to believe that {failed}")
+        self._check(failed.snapshot)
+        tries = client.traffic.messages_sent - before - failed.snapshot.pages
         if tries != 2:
             raise StepFailed(f"a redefined prompt is tried twice, but this one was tried {tries} times")
-        self._report.say("explain has got a new argument: refused, list renewed, tried once more, refused:")
+        self._report.say("explain has a new argument: refused, list renewed, tried once more, and then:")
         self._report.detail(str(failed))
         await self._rendered(client, "explain", {"subject": "tides", "words": "fifty"})
-        self._report.say("Asked with all that the fresh list names, it renders.")
+        self._report.proved("The renewed list says what is missing. With that, explain renders.")
 
     async def _gone(self, client: AsyncClient, witness: Witness) -> None:
         witness.announced.clear()
@@ -228,26 +229,29 @@ class Play:
         arguments = {"text": "Good morning!", "language": "Welsh"}
         failed = await self._refused(client, "translate", arguments)
         if not isinstance(failed, PromptGoneError) or failed.snapshot is None:
-            raise StepFailed(f"translate was renamed, but the client came to believe that: {failed}")
+            raise StepFailed(f"translate was renamed, but the client came to believe that {failed}")
         self._check(failed.snapshot)
-        self._report.say(
-            "translate was renamed: the answer is no mere error, but “gone”, with the list as it is."
-        )
+        self._report.say("translate has a new name: refused, list renewed, and then:")
+        self._report.detail(str(failed))
         await self._rendered(client, "language/translate", arguments)
+        self._report.proved(
+            "The list comes with the refusal. With the name in it, language/translate renders."
+        )
 
     async def _restart(self) -> Traffic:
         before, changes = attrs.evolve(self._client.traffic), self._client.changes()
         old = int(self._pid_file.read_text())
         os.killpg(old, signal.SIGKILL)
         self._scene.write("ops/postmortem", "Look at an outage", "What broke, and what kept the rest alive?")
-        self._report.say(f"Process {old} is killed; a file is added while nobody serves the folder.")
+        self._report.say(f"Process {old} is killed, and a file is added while nobody serves the folder.")
         await self._converges(changes)
         new = int(self._pid_file.read_text())
         if new == old or self._witness.losses != 1:
             raise StepFailed(f"the server was to be started again once, not {self._witness.losses} times")
         self._witness.losses = 0
         await self._rendered(self._client, "ops/postmortem", {})
-        self._report.say(f"The client has started process {new}, listed anew, and knows of the file.")
+        self._report.say(f"The client starts process {new} and lists anew.")
+        self._report.proved("The list of the files, the new one among them.")
         return spent(before, self._client.traffic)
 
     # --- what steps are made of ---
@@ -265,6 +269,10 @@ class Play:
             return await asyncio.wait_for(awaitable, self._patience)
         except TimeoutError:
             raise StepFailed(f"{otherwise} within {self._patience:g} s") from None
+
+    def _unbroken(self, witness: Witness) -> None:
+        if witness.losses:
+            raise StepFailed("the server ended the connection, and had to be started again")
 
     def _check(self, listed: Snapshot) -> None:
         """A list must be that of the folder, each prompt once."""
@@ -317,6 +325,11 @@ class Play:
 
 def _summary(change: Updated) -> str:
     """A change in numbers."""
-    size, sure = len(change.snapshot), "whole" if change.snapshot.verified else "perhaps torn"
-    moved = f"+{len(change.added)} -{len(change.removed)} ~{len(change.changed)}"
-    return f"{size} prompts ({moved}, {sure})"
+    moved = f"{len(change.added)} new, {len(change.removed)} gone, {len(change.changed)} changed"
+    return f"{len(change.snapshot)} prompts: {moved}{'' if change.snapshot.verified else ' (perhaps torn)'}"
+
+
+def shown(command: Sequence[str]) -> str:
+    """A command for people: our own by its name."""
+    ours = (sys.executable, "-m", "mcp_sansio_adapters")
+    return shlex.join(("mcp-sansio", *command[3:]) if tuple(command[:3]) == ours else command)
