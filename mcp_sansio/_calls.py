@@ -10,7 +10,7 @@ never used twice in the life of an endpoint, so a late reply can never be taken 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, cast
 
 import attrs
 
@@ -130,9 +130,6 @@ class Calls:
         self._by_wire: dict[int, Call] = {}
         self._wire_ids = 0
 
-    def __len__(self) -> int:
-        return len(self._by_id)
-
     def open(
         self,
         method: str,
@@ -167,12 +164,10 @@ class Calls:
     def _arm(self, call: Call) -> None:
         ends = [end for end in (call.quiet_at, call.total_at) if end is not None]
         if ends:
-            self._machine.set_timer(self._timed_out, min(ends), call.id)
+            self._machine.set_timer(self._timed_out, min(ends), call)
 
     def _timed_out(self, key: Hashable, now: float) -> None:
-        call = self._by_id.get(key)  # type: ignore[call-overload]  # the timer's key is the call's id
-        if call is None:
-            return
+        call = cast("Call", key)  # set by `_arm` alone
         if call.total_at is not None and call.total_at <= now:
             failure = TimedOut("total", call.limits.total or 0.0)
         else:
@@ -198,7 +193,7 @@ class Calls:
         call.rounds += 1
         call.asked = requests
         call.request_state = request_state
-        self._machine.cancel_timer(self._timed_out, call.id)
+        self._machine.cancel_timer(self._timed_out, call)
 
     def resume(self, call: Call, answers: bytes, now: float) -> None:
         """The next leg; `answers` are the encoded members that it adds to the params."""
@@ -239,7 +234,7 @@ class Calls:
         call.state = CALL.next(call.state, how)
         del self._by_id[call.id]
         del self._by_wire[call.wire_id]
-        self._machine.cancel_timer(self._timed_out, call.id)
+        self._machine.cancel_timer(self._timed_out, call)
         if owed:
             self._abandoned(call)
         if call.owner is not None:
