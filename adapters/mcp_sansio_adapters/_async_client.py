@@ -10,14 +10,12 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from mcp_sansio import Completion, GetPromptResult, Negotiated, PageListed, Snapshot, Updated
+from mcp_sansio import Completion, GetPromptResult, PageListed, Snapshot, Updated
 
 from ._connection import Connect, Connection
-from ._exceptions import ConnectionFailed, Ending
 from ._loop import Bell, Loop
-from ._process import RestartBudget
-from ._pump import Traffic
-from ._session import Feed, OnProgress, Session, Waiter
+from ._process import Restarts
+from ._session import ConnectedClient, Feed, OnProgress, Session, Waiter
 
 T = TypeVar("T")
 
@@ -48,7 +46,7 @@ class Changes:
             await self._bell.wait()
 
 
-class AsyncClient:
+class AsyncClient(ConnectedClient):
     """A connected client of one server.
 
     Its methods raise `RequestFailed` (`PromptGoneError` among them) for what the server answered or did
@@ -58,25 +56,8 @@ class AsyncClient:
 
     def __init__(self, loop: Loop, session: Session, connection: Connection) -> None:
         self._loop = loop
-        self._session = session
+        super().__init__(session)
         self._connection = connection
-
-    @property
-    def negotiated(self) -> Negotiated:
-        """What was agreed on with the server; after a restart, with the new one."""
-        if self._session.negotiated is None:
-            raise ConnectionFailed(self._session.ending or Ending("not connected yet"))
-        return self._session.negotiated
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """The last list of prompts, fresh or stale; nothing is sent."""
-        return self._session.prompts.snapshot
-
-    @property
-    def traffic(self) -> Traffic:
-        """What has gone over the wire so far."""
-        return self._session.traffic
 
     async def list_prompts(self, *, stale_ok: bool = False) -> Snapshot:
         """All prompts: from the cache while it is fresh (or there is any and `stale_ok`), else asked for."""
@@ -99,7 +80,7 @@ class AsyncClient:
         on_progress: OnProgress | None = None,
     ) -> GetPromptResult:
         """Render a prompt. `meta` travels in `_meta`; `on_progress` asks for progress and hears of it."""
-        waiter = self._session.get_prompt(name, arguments, meta=meta, on_progress=on_progress)
+        waiter = self._session.get_prompt(name, arguments, meta, on_progress)
         return await self._result(waiter)
 
     async def complete(
@@ -121,7 +102,7 @@ class AsyncClient:
         on_progress: OnProgress | None = None,
     ) -> Mapping[str, Any]:
         """Make any request; its result."""
-        return await self._result(self._session.request(method, params, meta=meta, on_progress=on_progress))
+        return await self._result(self._session.request(method, params, meta, on_progress))
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification; returns when it has been written."""
@@ -144,10 +125,10 @@ class AsyncClient:
 
 @asynccontextmanager
 async def opened(
-    loop: Loop, connect: Connect, session: Session, budget: RestartBudget | None = None
+    loop: Loop, connect: Connect, session: Session, restarts: Restarts
 ) -> AsyncGenerator[AsyncClient]:
     """A client that is connected for as long as the block lasts."""
-    connection = Connection(loop, connect, session, budget)
+    connection = Connection(loop, connect, session, restarts)
     async with loop.background(connection.run):
         try:
             await connection.ready()

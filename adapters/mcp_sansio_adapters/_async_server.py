@@ -7,7 +7,6 @@ the catalogue may come from any thread: they are brought into the loop, and anno
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,13 +15,12 @@ from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._connection import Clock
 from ._defaults import now
-from ._handlers import Handlers, Job
+from ._handlers import Handlers, Job, awaited
+from ._line import CLOSED
 from ._link import Link
 from ._loop import ByteStream, Loop, Tasks
-from ._options import ServerOptions
+from ._options import GRACE, ServerOptions
 from ._pump import Pump
-
-GRACE = 2.0
 
 
 class Service:
@@ -52,24 +50,24 @@ class Service:
         self._links[link] = None
         try:
             async with self._loop.tasks() as tasks:
-                tasks.start(self._listen, link)
-                tasks.start(self._speak, link)
-                await link.over.wait()
+                link.start(tasks)
+                await link.until(lambda: link.reason is not None)
+                link.settle()
+                await link.until(lambda: link.write_over, self._grace)
                 tasks.cancel()
         finally:
             del self._links[link]
             if not wire.closed:
-                wire.abort(now(), link.reason)
+                wire.abort(now(), link.reason or "interrupted")
             self.turn()
             await stream.close()
 
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is written within the grace."""
         self.server.close(now())
-        self.turn()
         for link in self._links:
-            if self._tasks is not None:
-                self._tasks.start(self._expire, link)
+            link.end(CLOSED)
+        self.turn()
 
     def stop(self) -> None:
         """Let `run` return."""
@@ -95,22 +93,6 @@ class Service:
         self.server.handle_timeout(now())
         self.turn()
 
-    # --- streams ---
-
-    async def _listen(self, link: Link) -> None:
-        """Read to the end; then there is a time for what is still owed."""
-        await link.read()
-        link.settle(link.reason)
-        await self._expire(link)
-
-    async def _speak(self, link: Link) -> None:
-        await link.write()
-        link.over.set()
-
-    async def _expire(self, link: Link) -> None:
-        await self._loop.wait(link.write_over, self._grace)
-        link.over.set()
-
     # --- handlers ---
 
     def _start(self, job: Job) -> None:
@@ -122,9 +104,7 @@ class Service:
 
     async def _work(self, job: Job) -> None:
         try:
-            value = job.work()
-            if inspect.isawaitable(value):
-                value = await value
+            value = await awaited(job.work)
         except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
             self._running.pop(job.request, None)
             self._handlers.fail(job, error)

@@ -7,8 +7,6 @@ even while he enters, still leaves no child behind.
 
 from __future__ import annotations
 
-import inspect
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,15 +14,15 @@ from typing import Any
 from mcp_sansio import INTERNAL_ERROR, IncomingRequest, InputNeeded, LineWire, RequestReceived, RpcError
 
 from ._defaults import now
-from ._exceptions import CLOSED, ConnectionFailed, Ending
+from ._exceptions import ConnectionFailed, Ending
+from ._handlers import awaited, logger
+from ._line import CLOSED
 from ._link import Link
 from ._loop import Bell, Loop, Tasks
 from ._peers import Peer
-from ._process import RestartBudget
+from ._process import Restarts
 from ._pump import Pump
 from ._session import Session, Waiter
-
-logger = logging.getLogger("mcp_sansio_adapters")
 
 Connect = Callable[[], Peer]
 
@@ -55,12 +53,11 @@ class Clock:
 class Connection:
     """The connections of one client, one after the other."""
 
-    def __init__(self, loop: Loop, connect: Connect, session: Session, budget: RestartBudget | None) -> None:
-        """Without a `budget` the first connection is the only one."""
+    def __init__(self, loop: Loop, connect: Connect, session: Session, restarts: Restarts) -> None:
         self._loop = loop
         self._connect = connect
         self._session = session
-        self._budget = budget
+        self._restarts = restarts
         self._link: Link | None = None
         self._settled = loop.event()
         self._stopped = loop.event()
@@ -122,9 +119,7 @@ class Connection:
             except (OSError, ValueError) as error:
                 return Ending(f"the server cannot be started: {error}")
             ending = await self._carry(peer)
-            if self._budget is None or self._session.negotiated is None or self._session.client.done:
-                return ending
-            delay = self._budget.take(now())
+            delay = self._restarts.take(now()) if self._session.resumable else None
             if delay is None:
                 return ending
             await self._loop.wait(self._stopped, delay)
@@ -138,11 +133,10 @@ class Connection:
         ending = Ending("interrupted")
         try:
             async with self._loop.tasks() as tasks:
-                tasks.start(link.read)
-                stop_writing = tasks.start(link.write)
+                link.start(tasks)
                 peer.watch(link, tasks)
-                await link.over.wait()
-                ending = await peer.part(link, stop_writing)
+                await link.until(lambda: link.reason is not None)
+                ending = await peer.part(link)
                 tasks.cancel()
         finally:
             self._link = None
@@ -159,7 +153,7 @@ class Connection:
 
     async def _give_input(self, needed: InputNeeded) -> None:
         try:
-            self._session.give_input(needed, await _value(self._session.hooks.on_input, needed))
+            self._session.give_input(needed, await awaited(self._session.hooks.on_input, needed))
         except Exception as error:  # noqa: BLE001  # it belongs to whoever waits for the result
             self._session.give_up(needed, error)
         self._pump.turn()
@@ -172,19 +166,13 @@ class Connection:
 
     async def _respond(self, asked: RequestReceived) -> None:
         try:
-            answer = await _value(self._session.hooks.on_request, asked)
-        except Exception:
+            answer = await awaited(self._session.hooks.on_request, asked)
+        except Exception:  # noqa: BLE001  # whatever an application raises is its own
             logger.exception("%s failed", asked.request.method)
             answer = RpcError(INTERNAL_ERROR, "Internal error")
         self._serving.pop(asked.request, None)
         self._session.respond(asked, answer)
         self._pump.turn()
-
-
-async def _value(function: Callable[[Any], Any] | None, argument: object) -> Any:
-    """What a function of the caller's comes to, whether or not it is asynchronous."""
-    value = None if function is None else function(argument)
-    return await value if inspect.isawaitable(value) else value
 
 
 def _nothing() -> None:

@@ -29,9 +29,6 @@ from mcp_sansio import (
 
 SHOWN_TAIL = 2000
 
-CLOSED = "closed"
-"""The reason where we are the ones who end a connection."""
-
 
 @attrs.frozen
 class Ending:

@@ -16,7 +16,7 @@ from ._async_server import Service, opened_service
 from ._loop import ByteStream, FdStream, Loop
 from ._options import ClientOptions, ProcessOptions, ServerOptions, StdioOptions, process_of, session_of
 from ._peers import ChildPeer, StreamPeer
-from ._process import RestartBudget
+from ._process import ProcessPolicy, Restarts
 from ._stdio import claimed_stdio, on_signals
 
 S = TypeVar("S")
@@ -40,8 +40,8 @@ class FrontEnd(Generic[S]):
         the options.
         """
         spec, session = process_of(command, options), session_of(options)
-        budget = RestartBudget(spec.policy, session.client.config.delay)
-        return opened(self._loop, lambda: ChildPeer(self._loop, spec), session, budget)
+        restarts = Restarts(spec.policy, session.client.config.delay)
+        return opened(self._loop, lambda: ChildPeer(self._loop, spec), session, restarts)
 
     def connect(
         self, stream: S, **options: Unpack[ClientOptions]
@@ -51,8 +51,9 @@ class FrontEnd(Generic[S]):
         Entering waits until the era is known, and raises `ConnectionFailed` if that does not come about.
         When the stream ends, so does the client. `ClientOptions` are the options.
         """
-        peer = StreamPeer(self._loop, self._wrap(stream))
-        return opened(self._loop, lambda: peer, session_of(options))
+        peer, session = StreamPeer(self._wrap(stream)), session_of(options)
+        once = Restarts(ProcessPolicy(restarts=0), session.client.config.delay)
+        return opened(self._loop, lambda: peer, session, once)
 
     def open_service(
         self, server: Server, **options: Unpack[ServerOptions]

@@ -117,6 +117,21 @@ class Handlers:
         return self._on_request(event)
 
 
+def value_of(function: Callable[..., Any] | None, *args: object) -> Any:
+    """Call a function for its value, where there is no loop that could await one."""
+    value = None if function is None else function(*args)
+    if inspect.iscoroutine(value):
+        value.close()
+        raise LocalProtocolError("an asynchronous function needs an event loop")
+    return value
+
+
+async def awaited(function: Callable[..., Any] | None, *args: object) -> Any:
+    """Call a function for its value, whether or not it is asynchronous."""
+    value = None if function is None else function(*args)
+    return await value if inspect.isawaitable(value) else value
+
+
 def render(asked: PromptRequested) -> Any:
     """Call a prompt's function; what it returns may be an awaitable."""
     function = asked.entry.render

@@ -13,8 +13,9 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
 
+from ._pump import READ_SIZE
+
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
-READ_SIZE = 65536
 
 
 class Event(Protocol):
@@ -85,8 +86,8 @@ class ByteStream(Protocol):
         """Some bytes; none at the end."""
         ...
 
-    async def send(self, chunks: list[bytes]) -> None:
-        """Write all of these."""
+    async def send(self, data: bytes) -> None:
+        """Write all of this."""
 
     async def close(self) -> None:
         """Let go of it; never raises."""
@@ -133,9 +134,9 @@ class FdStream:
             except BlockingIOError:
                 continue
 
-    async def send(self, chunks: list[bytes]) -> None:
-        """Write all of these."""
-        rest = memoryview(b"".join(chunks))
+    async def send(self, data: bytes) -> None:
+        """Write all of this."""
+        rest = memoryview(data)
         while rest:
             await self._wait_writable(self._writing)
             try:

@@ -14,6 +14,8 @@ from mcp_sansio import ClientConfig, ListingConfig
 from ._process import OnStderr, ProcessPolicy, ProcessSpec
 from ._session import Hooks, OnEvent, OnInput, OnRequest, Session
 
+GRACE = 2.0
+
 
 class ClientOptions(TypedDict, total=False):
     """How to be a client.

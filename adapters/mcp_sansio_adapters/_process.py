@@ -14,14 +14,22 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import attrs
 
-from ._exceptions import CLOSED, Ending
+from ._exceptions import Ending
+from ._line import CLOSED, Line
+from ._pump import READ_SIZE
 
 OnStderr = Callable[[bytes], None]
+
+Pause: TypeAlias = tuple[Callable[[], bool], float | None]
+"""A condition to be waited for, and at most how many seconds."""
+
+EXITED = "the server exited"
 
 
 @attrs.frozen(kw_only=True)
@@ -76,30 +84,36 @@ class StderrTail:
         return self._data.decode("utf-8", "replace")
 
 
-class RestartBudget:
-    """How often a process that dies may be started again."""
+class Restarts:
+    """Whether and when a process that died is started again."""
 
     def __init__(self, policy: ProcessPolicy, delay: Callable[[int], float]) -> None:
         """`delay` is the backoff before restart number n, counted from 0."""
         self._policy = policy
         self._delay = delay
-        self._starts: deque[float] = deque()
+        self._times: deque[float] = deque()
 
     def take(self, now: float) -> float | None:
         """How long to wait before the next start; None if there have been too many."""
-        while self._starts and self._starts[0] <= now - self._policy.window:
-            self._starts.popleft()
-        if len(self._starts) >= self._policy.restarts:
+        while self._times and self._times[0] <= now - self._policy.window:
+            self._times.popleft()
+        if len(self._times) >= self._policy.restarts:
             return None
-        self._starts.append(now)
-        return self._delay(len(self._starts) - 1)
+        self._times.append(now)
+        return self._delay(len(self._times) - 1)
 
 
 class Child:
-    """A running process. Raises `OSError` if it cannot be started, `ValueError` for an impossible command."""
+    """A running process. Raises `OSError` if it cannot be started, `ValueError` for an impossible command.
+
+    `stdin`, `stdout` and `stderr` are our ends of its pipes; `exited` becomes readable when it has exited,
+    whereupon `gone` is to be set. `errors_over`: stderr has been read to its end.
+    """
 
     def __init__(self, spec: ProcessSpec) -> None:
         self.spec = spec
+        self.gone = False
+        self.errors_over = False
         self.tail = StderrTail(spec.policy.tail)
         self._signalled = False
         self.exited, exiting = os.pipe()
@@ -126,14 +140,42 @@ class Child:
         """The exit code, negative for a signal; None while the process runs."""
         return self._process.returncode
 
-    def heard(self, data: bytes) -> None:
-        """Keep what was read from stderr, and pass it on."""
+    def read_errors(self) -> None:
+        """Keep what there is to read of stderr, and pass it on."""
+        try:
+            data = os.read(self.stderr, READ_SIZE)
+        except BlockingIOError:
+            return
+        if not data:
+            self.errors_over = True
+            return
         self.tail.feed(data)
         if self.spec.on_stderr is not None:
             self.spec.on_stderr(data)
 
-    def ladder(self) -> tuple[tuple[Callable[[], None], float | None], ...]:
-        """How to end it (transports/stdio, "Shutdown"): each rung, and how long to wait before the next."""
+    def parting(self, line: Line) -> Generator[Pause]:
+        """End it in good order: what was pulled is written, then down the ladder, then the rest of what it
+        said is read, for as long as something that it started may hold the pipes.
+
+        Yields what is to be waited for, and how long, while everything else goes on.
+        """
+        grace = self.spec.policy.close_grace
+        if line.reason == CLOSED:
+            yield lambda: line.write_over, grace
+        line.stop_writing()
+        yield lambda: line.write_over, None
+        for rung, patience in self._ladder():
+            rung()
+            yield lambda: self.gone, patience
+            if self.gone:
+                break
+        yield lambda: line.read_over and self.errors_over, grace
+        if not (line.read_over and self.errors_over):
+            self.kill()
+            yield lambda: line.read_over and self.errors_over, grace
+
+    def _ladder(self) -> tuple[tuple[Callable[[], None], float | None], ...]:
+        """Transports/stdio, "Shutdown": each rung, and how long to wait before the next."""
         policy = self.spec.policy
         return (
             (self.close_input, policy.close_grace),
@@ -142,7 +184,7 @@ class Child:
         )
 
     def close_input(self) -> None:
-        """The polite way: "closing the input stream to the child process"."""
+        """The polite way: "closing the input stream to the child process"; nobody may be writing."""
         self._pipes[0].close()
 
     def terminate(self) -> None:
@@ -163,10 +205,10 @@ class Child:
             os.close(self.exited)
             self.exited = -1
 
-    def ending(self, reason: str) -> Ending:
+    def ending(self, reason: str | None) -> Ending:
         """How it ended, for people: that it exited says more than what we noticed of that first."""
         exited = self.exit_code is not None and not self._signalled and reason != CLOSED
-        return Ending("the server exited" if exited else reason, self.exit_code, self.tail.text())
+        return Ending(EXITED if exited else reason or CLOSED, self.exit_code, self.tail.text())
 
     def _signal(self, number: signal.Signals) -> None:
         self._signalled = self._signalled or self.exit_code is None

@@ -14,6 +14,9 @@ import attrs
 
 from mcp_sansio import Machine
 
+READ_SIZE = 65536
+"""How many bytes are read at once."""
+
 
 @attrs.define
 class Traffic:

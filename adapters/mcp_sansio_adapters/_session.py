@@ -170,6 +170,13 @@ class Session:
         self._refusal: str | None = None
         self._waiters: dict[Op | CallId, Waiter[Any]] = {}
 
+    @property
+    def agreed(self) -> Negotiated:
+        """What was agreed on with the server, the last time; `ConnectionFailed` if nothing was."""
+        if self.negotiated is None:
+            raise ConnectionFailed(self.ending or Ending("not connected yet"))
+        return self.negotiated
+
     # --- commands ---
 
     def list_prompts(self, *, stale_ok: bool = False) -> Waiter[Snapshot]:
@@ -188,7 +195,6 @@ class Session:
         self,
         name: str,
         arguments: Mapping[str, str] | None,
-        *,
         meta: Mapping[str, Any] | None,
         on_progress: OnProgress | None,
     ) -> Waiter[GetPromptResult]:
@@ -208,7 +214,6 @@ class Session:
         self,
         method: str,
         params: Mapping[str, Any] | None,
-        *,
         meta: Mapping[str, Any] | None,
         on_progress: OnProgress | None,
     ) -> Waiter[Mapping[str, Any]]:
@@ -246,6 +251,11 @@ class Session:
             waiter.finish(error=error)
 
     # --- what happens to the connection ---
+
+    @property
+    def resumable(self) -> bool:
+        """Whether another connection may follow one that was lost: not if the first had come to nothing."""
+        return self.negotiated is not None and not self.client.done
 
     def finish(self, ending: Ending) -> None:
         """The last connection ended, or none was had: everything that waits fails."""
@@ -359,6 +369,28 @@ class Session:
             with suppress(LocalProtocolError):
                 self.client.respond(asked.request, candidate, now())
                 return
+
+
+class ConnectedClient:
+    """What every user-facing client shows without asking the server."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def negotiated(self) -> Negotiated:
+        """What was agreed on with the server; after a restart, with the new one."""
+        return self._session.agreed
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The last list of prompts, fresh or stale."""
+        return self._session.prompts.snapshot
+
+    @property
+    def traffic(self) -> Traffic:
+        """What has gone over the wire so far."""
+        return self._session.traffic
 
 
 def _nothing() -> None:

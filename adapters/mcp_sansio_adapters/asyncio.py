@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._front_end import FrontEnd
-from ._loop import READ_SIZE, AsyncFunction, ByteStream, Event, Tasks
+from ._loop import AsyncFunction, ByteStream, Event, Tasks
+from ._pump import READ_SIZE
 
 __all__ = [
     "AsyncClient",
@@ -144,8 +145,8 @@ class _Streams(ByteStream):
     async def receive(self) -> bytes:
         return await self._reader.read(READ_SIZE)
 
-    async def send(self, chunks: list[bytes]) -> None:
-        self._writer.writelines(chunks)
+    async def send(self, data: bytes) -> None:
+        self._writer.write(data)
         await self._writer.drain()
 
     async def close(self) -> None:

@@ -22,7 +22,8 @@ import trio
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._front_end import FrontEnd
-from ._loop import READ_SIZE, AsyncFunction, ByteStream, Event, Tasks
+from ._loop import AsyncFunction, ByteStream, Event, Tasks
+from ._pump import READ_SIZE
 
 __all__ = [
     "AsyncClient",
@@ -128,9 +129,9 @@ class _Stream(ByteStream):
         with _os_errors():
             return bytes(await self._stream.receive_some(READ_SIZE))
 
-    async def send(self, chunks: list[bytes]) -> None:
+    async def send(self, data: bytes) -> None:
         with _os_errors():
-            await self._stream.send_all(b"".join(chunks))
+            await self._stream.send_all(data)
 
     async def close(self) -> None:
         await self._stream.aclose()
