@@ -174,8 +174,7 @@ class PromptServer(ServerLayer):
             result["ttlMs"] = int(self.config.ttl * 1000)
             result["cacheScope"] = "private" if private else "public"
         rest = self.server.encode_result(version, result)[1:-1]
-        if request.stream is not None:
-            request.stream.catch_up(TOPIC)
+        self.server.catch_up(request, TOPIC)
         self.server.answer(request, b'{"prompts":%b%b}' % (prompts, b"," + rest if rest else b""), now)
 
     def _binding(self, request: IncomingRequest) -> tuple[str, ...]:

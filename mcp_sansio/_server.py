@@ -317,6 +317,10 @@ class Server(MachineBase):
         else:
             self.refuse(request, RpcError(METHOD_NOT_FOUND, f"Method not found: {request.method}"), now)
 
+    def catch_up(self, request: IncomingRequest, topic: str) -> None:
+        """Before a list is answered that shows a change: have a pending notification of it written."""
+        _stream(request).catch_up(topic)
+
     def ended(self, stream: Stream) -> None:
         """A stream is over."""
         self._streams.pop(stream, None)

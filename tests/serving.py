@@ -120,6 +120,14 @@ class Peer(Script):
         self.say_modern(id, "subscriptions/listen", {"notifications": notifications or {TOPIC: True}})
         return self.sent()
 
+    def closed(self) -> bool:
+        """Whether the wire is."""
+        return self.wire.closed
+
+    def read(self) -> bool:
+        """Whether the server reads what this client says."""
+        return self.wire.want_read
+
     def edit(self, name: str) -> None:
         """Change what the list shows."""
         self.catalogue.put(prompt(name, description=f"at {self.now}"), lambda: name)

@@ -53,7 +53,7 @@ def test_a_request_with_the_modern_members_needs_no_session() -> None:
 
 
 def test_both_eras_share_one_channel() -> None:
-    """The official Python SDK routes each message likewise, but decides a stdio connection's era once."""
+    """In the official Python SDK the first request decides: the other era is refused from then on."""
     peer = Peer()
     peer.initialize("2025-06-18")
     legacy = peer.ask(1, "prompts/list")["result"]
@@ -463,7 +463,12 @@ def item(wire_id: Any, method: str, params: Any = None) -> dict[str, Any]:
 
 def batch(peer: Peer, *messages: Any) -> list[Any]:
     peer.raw(json.dumps(messages).encode() + b"\n")
-    return peer.sent()
+    return batches(peer)
+
+
+def batches(peer: Peer) -> list[Any]:
+    """What was sent; a batch of replies is an array."""
+    return list(peer.sent())
 
 
 @pytest.mark.parametrize("version", [None, "2024-11-05", "2025-06-18", "2025-11-25"])
@@ -497,8 +502,7 @@ def test_the_replies_to_a_batch_come_in_one_array_when_all_are_there() -> None:
     peer.prompts.answer(second, "two", peer.now)
     assert peer.sent() == []
     peer.prompts.answer(first, "one", peer.now)
-    (replies,) = peer.sent()
-    assert isinstance(replies, list)
+    (replies,) = batches(peer)
     outcomes = [(reply.get("id"), reply.get("error", {}).get("code")) for reply in replies]
     assert sorted(outcomes, key=str) == sorted(
         [(1, None), (1, -32600), (2, None), (2, None), (3, None), (4, -32602), (6, -32600), (None, -32600)],
@@ -522,7 +526,7 @@ def test_a_batch_whose_requests_are_all_cancelled_is_not_answered() -> None:
     assert peer.sent() == []
     batch(peer, item(1, "prompts/get", {"name": "p0000"}), item(2, "ping"))
     peer.notify("notifications/cancelled", {"requestId": 1})
-    ((pong,),) = peer.sent()
+    ((pong,),) = batches(peer)
     assert pong["id"] == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from mcp_sansio import (
     Carrier,
     Closed,
     IncomingRequest,
+    Limits,
     LineWire,
     LocalProtocolError,
     Lost,
@@ -50,13 +52,14 @@ def test_a_request_is_answered_once() -> None:
     peer = Peer()
     (asked,) = held(peer, 1)
     peer.prompts.answer(asked, "a", 0.0)
-    for again in (
+    attempts: list[Callable[[], None]] = [
         lambda: peer.prompts.answer(asked, "b", 0.0),
         lambda: peer.prompts.answer(asked, 5, 0.0),  # type: ignore[arg-type]  # a handler's mistake
         lambda: peer.server.respond(asked.request, {}, 0.0),
         lambda: peer.server.refuse(asked.request, RpcError(1, "no"), 0.0),
         lambda: peer.server.fail(asked.request, "late", 0.0),
-    ):
+    ]
+    for again in attempts:
         with pytest.raises(LocalProtocolError, match="not open"):
             again()
     assert spoken(peer.sent()) == [1]
@@ -113,22 +116,22 @@ def test_a_peer_that_does_not_read_is_not_read() -> None:
     wanted = []
     for number in range(20):
         peer.say_modern(number, "prompts/list")
-        wanted.append(peer.wire.want_read)
+        wanted.append(peer.read())
     assert wanted[0]
     assert not wanted[-1]
     assert wanted == sorted(wanted, reverse=True)
     assert len(peer.sent()) == 20  # what has been read is answered all the same
-    assert peer.wire.want_read
+    assert peer.read()
 
 
 def test_what_is_pulled_no_longer_counts() -> None:
     peer = Peer(max_pending=0)
-    assert peer.wire.want_read
+    assert peer.read()
     peer.say_modern(1, "prompts/list")
-    assert not peer.wire.want_read
+    assert not peer.read()
     peer.sent()
     peer.edit("new")  # a notification that waits is a bit, not bytes
-    assert peer.wire.want_read
+    assert peer.read()
 
 
 def test_a_wire_with_output_is_ready_once() -> None:
@@ -157,9 +160,9 @@ def test_a_stream_knows_its_peer_and_its_carrier() -> None:
     peer = Peer()
     stream = peer.server.open(peer="pipe 7", principal="ann")
     assert (stream.peer, stream.principal) == ("pipe 7", "ann")
-    assert not stream.shared
+    shared = [stream.shared]
     wire = LineWire(stream, 0.0)
-    assert stream.shared
+    assert [*shared, stream.shared] == [False, True]
     assert not stream.carried_by(Carrier(wire))
 
 
@@ -183,13 +186,13 @@ def test_what_is_owed_at_the_end_of_input_is_still_written() -> None:
     peer.say_modern(2, "prompts/list")
     peer.wire.receive_eof(0.0)
     assert spoken(peer.sent()) == [2]
-    assert not peer.wire.closed
+    assert not peer.closed()
     assert peer.of(StreamEnded) == []
     peer.server.progress(asked.request, 1, 0.0)
     peer.prompts.answer(asked, "done", 0.0)
     assert peer.server.next_ready() is peer.wire
     assert spoken(peer.sent()) == [1]
-    assert peer.wire.closed
+    assert peer.closed()
     assert [event.reason for event in peer.of(StreamEnded)] == ["end of input"]
 
 
@@ -198,7 +201,7 @@ def test_an_idle_stream_ends_with_its_input() -> None:
     peer.wire.receive_eof(0.0)
     assert peer.server.next_ready() is peer.wire
     assert peer.sent() == []
-    assert peer.wire.closed
+    assert peer.closed()
     assert len(peer.of(StreamEnded)) == 1
 
 
@@ -208,7 +211,7 @@ def test_a_request_that_is_cancelled_for_want_of_a_handler_lets_the_stream_end()
     peer.wire.receive_eof(0.0)
     peer.server.fail(asked.request, "no time", 0.0)
     assert spoken(peer.sent()) == [1]
-    assert peer.wire.closed
+    assert peer.closed()
 
 
 def test_nothing_is_heard_after_the_end_of_input() -> None:
@@ -290,7 +293,7 @@ def test_a_wire_is_closed_by_us() -> None:
     peer.say_modern(1, "prompts/list")
     peer.wire.close(0.0)
     assert spoken(peer.sent()) == [1]
-    assert peer.wire.closed
+    assert peer.closed()
     assert len(peer.of(StreamEnded)) == 1
 
 
@@ -337,6 +340,13 @@ def test_a_legacy_client_that_does_not_reply_is_told_so() -> None:
     assert cancelled["params"] == {"requestId": request["id"]}
     peer.reply(request["id"], {})
     assert len(peer.events()) == 1  # a late reply is a diagnostic
+
+
+def test_a_request_may_have_limits_of_its_own() -> None:
+    peer = legacy()
+    call = peer.server.request(peer.stream, "roots/list", None, 0.0, limits=Limits(total=1.5))
+    peer.wait(2)
+    assert peer.events() == [CallFailed(call, TimedOut("total", 1.5))]
 
 
 def test_requests_are_made_of_initialized_legacy_clients_only() -> None:
@@ -393,7 +403,7 @@ def test_a_server_that_closes_ends_everything_in_order() -> None:
     result, cancelled = peer.sent()
     assert result["id"] == "l"
     assert cancelled["method"] == "notifications/cancelled"
-    assert peer.wire.closed
+    assert peer.closed()
     assert peer.of(StreamEnded) == [StreamEnded(peer.stream, "bye")]
     assert peer.server.next_timeout() is None
 

@@ -24,7 +24,6 @@ from mcp_sansio import (
     SubscriptionOpened,
 )
 
-
 LISTEN = Request(
     "l",
     "subscriptions/listen",
@@ -75,7 +74,7 @@ def test_every_subscription_and_the_session_of_one_channel_get_one_each() -> Non
 
 
 def test_changes_come_from_any_place_at_any_time() -> None:
-    """No request is open. The official Python SDK's context, which sends it, exists inside a request only."""
+    """No request needs to be open."""
     peer = session()
     peer.now = 1000.0
     peer.server.changed(TOPIC, peer.now)

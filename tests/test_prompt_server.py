@@ -1,0 +1,691 @@
+"""Prompts over the wire: listing and its cursors, getting, completing, and who may see what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pair import KEYS, catalogue, prompt
+from serving import EVERY, LEGACY, MODERN, Peer
+
+from mcp_sansio import (
+    AskInput,
+    AudioContent,
+    Catalogue,
+    Completion,
+    CompletionRequested,
+    EmbeddedResource,
+    GetPromptResult,
+    HandlerFailed,
+    Icon,
+    ImageContent,
+    IncomingRequest,
+    Keys,
+    LocalProtocolError,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptRequested,
+    PromptServerConfig,
+    ResourceLink,
+    TextContent,
+    TextResource,
+)
+
+DIGEST = "mcp-sansio/snapshot"
+
+
+def speaking(version: str, prompts: Catalogue | None = None, **config: Any) -> Peer:
+    peer = Peer(prompts, **config)
+    peer.speak(version)
+    return peer
+
+
+def walk(peer: Peer, cursor: str | None = None) -> list[str]:
+    """The names on all pages."""
+    names: list[str] = []
+    for number in range(10_000):
+        params = {} if cursor is None else {"cursor": cursor}
+        result = peer.use(f"walk {number}", "prompts/list", params)["result"]
+        names += [item["name"] for item in result["prompts"]]
+        cursor = result.get("nextCursor")
+        if cursor is None:
+            return names
+    raise AssertionError("no end")
+
+
+def refused(reply: dict[str, Any], code: int, *named: str) -> None:
+    assert reply["error"]["code"] == code
+    for name in named:
+        assert name in reply["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"page_size": 0}, {"ttl": -1}, {"ttl": float("nan")}, {"state_ttl": -1}], ids=repr
+)
+def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(LocalProtocolError, match=next(iter(wrong))):
+        PromptServerConfig(keys=KEYS, **wrong)
+
+
+# --- list -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_a_list_in_pages(version: str) -> None:
+    peer = speaking(version)
+    first = peer.use(1, "prompts/list")["result"]
+    assert [item["name"] for item in first["prompts"]] == ["p0000", "p0001"]
+    second = peer.use(2, "prompts/list", {"cursor": first["nextCursor"]})["result"]
+    assert [item["name"] for item in second["prompts"]] == ["p0002"]
+    assert "nextCursor" not in second  # absent, never null
+    digest = peer.catalogue.snapshot.digest
+    for page in (first, second):
+        assert page["_meta"][DIGEST] == digest
+        hints = {"ttlMs": 60_000, "cacheScope": "public"} if version == MODERN else {}
+        assert {key: page[key] for key in ("ttlMs", "cacheScope") if key in page} == hints
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_an_empty_list_is_a_list(version: str) -> None:
+    result = speaking(version, Catalogue()).use(1, "prompts/list")["result"]
+    assert result["prompts"] == []
+    assert "nextCursor" not in result
+
+
+def test_names_come_in_code_point_order() -> None:
+    prompts = Catalogue()
+    for name in ("z", "Z", "a b", "é", "\U0001f389", "\ufffd", "a"):
+        prompts.add(prompt(name))
+    assert walk(speaking(MODERN, prompts)) == ["Z", "a", "a b", "z", "é", "\ufffd", "\U0001f389"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
+def test_any_page_size_shows_the_same_list(size: int) -> None:
+    peer = speaking(MODERN, serving={"page_size": size})
+    assert walk(peer) == ["p0000", "p0001", "p0002"]
+
+
+def test_a_full_last_page_has_no_cursor() -> None:
+    assert "nextCursor" not in speaking(MODERN, catalogue(2)).use(1, "prompts/list")["result"]
+
+
+@pytest.mark.parametrize("ttl", [0, 0.0014, 1.5, 1e9])
+def test_freshness_is_promised_in_whole_milliseconds(ttl: float) -> None:
+    result = speaking(MODERN, serving={"ttl": ttl}).use(1, "prompts/list")["result"]
+    assert type(result["ttlMs"]) is int
+    assert result["ttlMs"] == int(ttl * 1000)
+
+
+@pytest.mark.parametrize("params", [None, {}, {"cursor": None}, {"x": 1}])
+def test_a_list_starts_at_its_start(params: Any) -> None:
+    reply = speaking("2025-11-25").use(1, "prompts/list", params)
+    assert reply["result"]["prompts"][0]["name"] == "p0000"
+
+
+def test_a_catalogue_that_could_not_be_loaded_is_not_an_empty_one() -> None:
+    peer = speaking(MODERN)
+    peer.prompts.failure = "FileNotFoundError: /secret/prompts"
+    for number, method in enumerate(("prompts/list", "prompts/get", "completion/complete")):
+        reply = peer.use(number, method, {"name": "p0000"})
+        assert reply["error"] == {"code": -32603, "message": "Internal error"}
+        (failed,) = peer.of(HandlerFailed)
+        assert failed.reason == peer.prompts.failure
+    peer.prompts.failure = None
+    assert walk(peer) == ["p0000", "p0001", "p0002"]
+
+
+# --- cursors ----------------------------------------------------------------------------------------
+
+
+def cursor_of(peer: Peer) -> str:
+    found: str = peer.use("cursor", "prompts/list")["result"]["nextCursor"]
+    return found
+
+
+def damaged(cursor: str) -> list[str]:
+    return [
+        cursor[:-1],
+        cursor + "A",
+        cursor + "=",
+        " " + cursor,
+        cursor.swapcase(),
+        cursor[:20] + ("A" if cursor[20] != "A" else "B") + cursor[21:],
+        "A" * 8192,
+        "A" * 100_000,
+    ]
+
+
+def test_a_cursor_that_was_not_issued_is_refused() -> None:
+    peer = speaking(MODERN)
+    for cursor in ("", "0", "null", "p0001", "é\u2028", *damaged(cursor_of(peer)), 5, True, [], {}):
+        refused(peer.use(1, "prompts/list", {"cursor": cursor}), -32602, "cursor")
+    assert walk(peer) == ["p0000", "p0001", "p0002"]
+
+
+def test_a_cursor_is_good_for_every_revision() -> None:
+    peer = speaking(MODERN)
+    cursor = cursor_of(peer)
+    for version in LEGACY:
+        other = peer.another()
+        other.speak(version)
+        assert walk(other, cursor) == ["p0002"]
+
+
+def test_a_cursor_is_good_on_every_node_with_the_same_keys_and_after_a_restart() -> None:
+    """The official Python SDK leaves cursors to the application; its high-level server has a single page."""
+    cursor = cursor_of(speaking(MODERN))
+    assert walk(speaking(MODERN), cursor) == ["p0002"]
+
+
+def test_keys_rotate() -> None:
+    old, new = ("old", b"o" * 32), ("new", b"n" * 32)
+    cursor = cursor_of(speaking(MODERN, serving={"keys": Keys(old)}))
+    both = speaking(MODERN, serving={"keys": Keys(new, old)})
+    assert walk(both, cursor) == ["p0002"]
+    newer = cursor_of(both)
+    assert newer != cursor
+    after = speaking(MODERN, serving={"keys": Keys(new)})
+    assert walk(after, newer) == ["p0002"]
+    refused(after.use(1, "prompts/list", {"cursor": cursor}), -32602, "cursor")
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"keys": Keys(("k1", b"x" * 32))}, {"label": "other"}], ids=["keys", "catalogue"]
+)
+def test_a_foreign_cursor_is_refused(foreign: dict[str, Any]) -> None:
+    cursor = cursor_of(speaking(MODERN, serving=foreign))
+    refused(speaking(MODERN).use(1, "prompts/list", {"cursor": cursor}), -32602, "cursor")
+
+
+@pytest.mark.parametrize(("issued", "used"), [("ann", "bob"), ("ann", None), (None, "ann"), ("", None)])
+def test_a_cursor_belongs_to_its_principal(issued: str | None, used: str | None) -> None:
+    cursor = cursor_of(speaking(MODERN, principal=issued))
+    refused(speaking(MODERN, principal=used).use(1, "prompts/list", {"cursor": cursor}), -32602, "cursor")
+
+
+def test_a_request_state_is_no_cursor() -> None:
+    peer = speaking(MODERN)
+    peer.say_modern(1, "prompts/get", {"name": "p0000"})
+    peer.prompts.answer(peer.of(PromptRequested)[0], AskInput(state="p0001"), 0.0)
+    state = peer.sent()[0]["result"]["requestState"]
+    refused(peer.use(2, "prompts/list", {"cursor": state}), -32602, "cursor")
+    refused(
+        peer.use(3, "prompts/get", {"name": "p0000", "requestState": cursor_of(peer)}), -32602, "requestState"
+    )
+
+
+NAMES = st.text("abcdef", min_size=1, max_size=3)
+EDITS = st.lists(st.tuples(st.sampled_from(["add", "remove"]), NAMES), max_size=6)
+
+
+@settings(max_examples=60)
+@given(st.sets(NAMES, max_size=12), st.lists(EDITS, max_size=8), st.integers(1, 4))
+def test_what_survives_is_neither_skipped_nor_repeated(
+    names: set[str], edits: list[list[tuple[str, str]]], size: int
+) -> None:
+    """Whatever changes between two pages: each prompt that was there all the time is listed once."""
+    prompts = Catalogue()
+    for name in sorted(names):
+        prompts.add(prompt(name))
+    peer = speaking(MODERN, prompts, serving={"page_size": size})
+    survivors = set(names)
+    listed: list[str] = []
+    cursor = None
+    for batch in [*edits, *([[]] * 100)]:
+        result = peer.use(1, "prompts/list", {"cursor": cursor})["result"]
+        listed += [item["name"] for item in result["prompts"]]
+        cursor = result.get("nextCursor")
+        if cursor is None:
+            break
+        for kind, name in batch:
+            if kind == "add":
+                prompts.put(prompt(name))
+            elif name in prompts.snapshot.entries:
+                prompts.remove(name)
+                survivors.discard(name)
+        peer.sent()
+    assert cursor is None
+    assert listed == sorted(set(listed))
+    assert survivors <= set(listed)
+
+
+# --- encoded once -----------------------------------------------------------------------------------
+
+
+class Counting(Mapping[str, Any]):
+    """Metadata that counts how often it is written."""
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    def __getitem__(self, key: str) -> int:
+        return 1
+
+    def __iter__(self) -> Any:
+        self.written += 1
+        return iter(["k"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_a_prompt_is_encoded_once_per_snapshot_and_shape() -> None:
+    """Revisions that show a prompt alike share its bytes, and an edit elsewhere does not encode it anew."""
+    meta = Counting()
+    prompts = catalogue(3)
+    prompts.add(prompt("a", meta=meta))
+    peer = speaking(MODERN, prompts)
+    peers = [peer]
+    for version in ("2025-06-18", "2025-11-25"):
+        peers.append(peer.another())
+        peers[-1].speak(version)
+    before = meta.written
+    for each in peers:
+        walk(each)
+    once = meta.written
+    assert once > before
+    for each in peers:
+        walk(each)
+        walk(each)
+    assert meta.written == once
+    prompts.put(prompt("z"))
+    for each in peers:
+        each.sent()
+        assert walk(each) == ["a", "p0000", "p0001", "p0002", "z"]
+    assert meta.written == once
+    prompts.put(prompt("a", meta=Counting(), description="new"))
+    peer.sent()
+    assert peer.use("new", "prompts/list")["result"]["prompts"][0]["description"] == "new"
+
+
+def test_a_list_of_very_many_pages() -> None:
+    peer = speaking(MODERN, catalogue(4200), serving={"page_size": 1})
+    assert walk(peer) == list(peer.catalogue.snapshot.names)
+    assert walk(peer) == list(peer.catalogue.snapshot.names)
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_what_a_revision_does_not_have_is_not_listed(version: str) -> None:
+    prompts = Catalogue()
+    prompts.add(
+        Prompt(
+            "p", "Title", "text", (PromptArgument("a", "A", "x", required=True),), (Icon("data:,"),), {"k": 1}
+        )
+    )
+    (item,) = speaking(version, prompts).use(1, "prompts/list")["result"]["prompts"]
+    titled = version >= "2025-06-18"
+    assert set(item) == {"name", "description", "arguments"} | (
+        ({"title", "_meta"} if titled else set()) | ({"icons"} if version >= "2025-11-25" else set())
+    )
+    assert ("title" in item["arguments"][0]) is titled
+
+
+# --- get --------------------------------------------------------------------------------------------
+
+
+def rich() -> Catalogue:
+    prompts = Catalogue()
+    prompts.add(prompt("build", "repository", "branch", optional=["note"]), lambda **given: repr(given))
+    prompts.add(prompt("User Summary"))
+    return prompts
+
+
+def got(peer: Peer, params: Any) -> PromptRequested:
+    peer.request(1, "prompts/get", params)
+    (asked,) = peer.of(PromptRequested)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        (None, ["name"]),
+        ({}, ["name"]),
+        ({"name": None}, ["name"]),
+        ({"name": 5}, ["name"]),
+        ({"name": ["build"]}, ["name"]),
+        ({"name": "ghost"}, ["name", "'ghost'"]),
+        ({"name": "Build"}, ["name"]),
+        ({"name": "__class__"}, ["name"]),
+        ({"name": "../../etc/passwd"}, ["name"]),
+        ({"name": "x\0"}, ["name"]),
+        ({"name": ""}, ["name"]),
+        ({"name": "build"}, ["arguments", "repository", "branch"]),
+        ({"name": "build", "arguments": {}}, ["arguments", "repository", "branch"]),
+        ({"name": "build", "arguments": {"branch": "b"}}, ["arguments", "repository"]),
+        ({"name": "build", "arguments": []}, ["arguments"]),
+        ({"name": "build", "arguments": "x"}, ["arguments"]),
+        ({"name": "build", "arguments": {"repository": True, "branch": ""}}, ["arguments.repository"]),
+        ({"name": "build", "arguments": {"repository": 123, "branch": ""}}, ["arguments.repository"]),
+        ({"name": "build", "arguments": {"repository": None, "branch": ""}}, ["arguments.repository"]),
+        ({"name": "build", "arguments": {"repository": ["x"], "branch": ""}}, ["arguments.repository"]),
+        ({"name": "build", "arguments": {"repository": "", "branch": "", "more": 1}}, ["arguments.more"]),
+    ],
+)
+def test_a_get_that_cannot_be_answered_says_which_field_is_wrong(params: Any, named: list[str]) -> None:
+    peer = speaking("2025-11-25", rich())
+    refused(peer.ask(1, "prompts/get", params), -32602, *named)
+    assert peer.events() == []  # none of this is the server's fault
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed"),
+    [
+        ({"repository": "", "branch": ""}, {"repository": "", "branch": ""}),
+        (
+            {"repository": "r", "branch": "b", "note": "é\u2028"},
+            {"repository": "r", "branch": "b", "note": "é\u2028"},
+        ),
+        ({"repository": '["a","b"]', "branch": "None"}, {"repository": '["a","b"]', "branch": "None"}),
+    ],
+)
+def test_arguments_are_passed_as_they_are(arguments: dict[str, str], passed: dict[str, str]) -> None:
+    """Present but empty is not missing, and no string is taken for anything else."""
+    asked = got(speaking("2025-11-25", rich()), {"name": "build", "arguments": arguments})
+    assert asked.arguments == passed
+    assert asked.prompt.name == "build"
+    assert (asked.responses, asked.state) == ({}, None)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"arguments": None}, {"arguments": {}}])
+def test_arguments_may_be_missing_where_none_is_required(arguments: dict[str, Any]) -> None:
+    asked = got(speaking("2025-11-25", rich()), {"name": "User Summary", **arguments})
+    assert asked.arguments == {}
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_a_rendered_prompt(version: str) -> None:
+    peer = speaking(version, rich())
+    params = {"name": "build", "arguments": {"repository": "r", "branch": "b"}}
+    if version == MODERN:
+        peer.say_modern(1, "prompts/get", params)
+    else:
+        peer.request(1, "prompts/get", params)
+    (asked,) = peer.of(PromptRequested)
+    assert asked.request.version == version
+    messages = (
+        PromptMessage("user", TextContent("a")),
+        PromptMessage("assistant", TextContent('c\n"d"')),
+        PromptMessage("user", ImageContent("ZA==", "image/png")),
+        PromptMessage("user", EmbeddedResource(TextResource("file:///a%20b", "x"))),
+    )
+    peer.prompts.answer(asked, GetPromptResult(messages, "what it is", {"k": 1}, {"x/extra": [1]}), 0.0)
+    result = peer.sent()[0]["result"]
+    assert [message["role"] for message in result["messages"]] == ["user", "assistant", "user", "user"]
+    assert result["messages"][1]["content"] == {"type": "text", "text": 'c\n"d"'}
+    assert result["messages"][3]["content"]["resource"] == {"uri": "file:///a%20b", "text": "x"}
+    assert result["description"] == "what it is"
+    assert result["x/extra"] == [1]
+    assert result["_meta"]["k"] == 1
+    assert ("resultType" in result) is (version == MODERN)
+
+
+@pytest.mark.parametrize("version", EVERY)
+@pytest.mark.parametrize(
+    ("block", "since"),
+    [
+        (AudioContent("ZA==", "audio/wav"), "2025-03-26"),
+        (ResourceLink("file:///a", "a"), "2025-06-18"),
+    ],
+)
+def test_what_a_revision_cannot_express_is_a_neutral_failure(version: str, block: Any, since: str) -> None:
+    peer = speaking(version)
+    if version == MODERN:
+        peer.say_modern(1, "prompts/get", {"name": "p0000"})
+    else:
+        peer.request(1, "prompts/get", {"name": "p0000"})
+    (asked,) = peer.of(PromptRequested)
+    peer.prompts.answer(asked, ["hello", block], 0.0)
+    (reply,) = peer.sent()
+    if version >= since:
+        assert reply["result"]["messages"][1]["content"]["type"] == block.type
+        assert peer.events() == []
+    else:
+        assert reply["error"] == {"code": -32603, "message": "Internal error"}
+        (failed,) = peer.events()
+        assert isinstance(failed, HandlerFailed)
+        assert version in failed.reason
+
+
+# --- complete ---------------------------------------------------------------------------------------
+
+
+def completing(**config: Any) -> Peer:
+    prompts = Catalogue()
+    prompts.add(
+        prompt("p", "a", "b", "c"),
+        completers={
+            "a": ["one", "two", "three", "Tau"],
+            "b": lambda value, context: [value, *context.values()],
+        },
+    )
+    return Peer(prompts, **config)
+
+
+def complete(argument: Any, ref: Any = None, **more: Any) -> dict[str, Any]:
+    return {"ref": {"type": "ref/prompt", "name": "p"} if ref is None else ref, "argument": argument, **more}
+
+
+def test_completion_from_a_list() -> None:
+    peer = completing()
+    result = peer.call(1, "completion/complete", complete({"name": "a", "value": "t"}))["result"]
+    assert result["completion"] == {"values": ["two", "three"], "total": 2, "hasMore": False}
+    assert result["resultType"] == "complete"
+    assert peer.events() == []
+
+
+def test_an_argument_that_has_no_completer_has_no_values() -> None:
+    result = completing().call(1, "completion/complete", complete({"name": "c", "value": ""}))["result"]
+    assert result["completion"]["values"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "context"),
+    [
+        ({}, {}),
+        ({"context": None}, {}),
+        ({"context": {}}, {}),
+        ({"context": {"arguments": None}}, {}),
+        ({"context": {"arguments": {"a": "x"}}}, {"a": "x"}),
+    ],
+)
+def test_completion_by_the_application(more: dict[str, Any], context: dict[str, str]) -> None:
+    peer = completing()
+    peer.say_modern(1, "completion/complete", complete({"name": "b", "value": "v"}, **more))
+    (asked,) = peer.of(CompletionRequested)
+    assert (asked.argument, asked.value, asked.context) == ("b", "v", context)
+    assert asked.prompt.name == "p"
+    assert callable(asked.completer)
+    peer.prompts.complete(asked, asked.completer(asked.value, asked.context), 0.0)
+    assert peer.sent()[0]["result"]["completion"]["values"] == ["v", *context.values()]
+
+
+@pytest.mark.parametrize("version", LEGACY)
+def test_context_belongs_to_the_revisions_that_have_it(version: str) -> None:
+    peer = completing()
+    peer.speak(version)
+    params = complete({"name": "b", "value": "v"}, context={"arguments": {"a": "x"}})
+    peer.request(1, "completion/complete", params)
+    (asked,) = peer.of(CompletionRequested)
+    assert asked.context == ({"a": "x"} if version >= "2025-06-18" else {})
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        ({}, "ref"),
+        (complete({"name": "a", "value": ""}, ref="p"), "ref"),
+        (complete({"name": "a", "value": ""}, ref={"type": "ref/resource", "uri": "file:///{a}"}), "ref"),
+        (complete({"name": "a", "value": ""}, ref={"name": "p"}), "ref"),
+        (complete({"name": "a", "value": ""}, ref={"type": "ref/prompt"}), "ref.name"),
+        (complete({"name": "a", "value": ""}, ref={"type": "ref/prompt", "name": 5}), "ref.name"),
+        (complete({"name": "a", "value": ""}, ref={"type": "ref/prompt", "name": "ghost"}), "ref.name"),
+        (complete(None), "argument"),
+        (complete("a"), "argument"),
+        (complete({"name": "a"}), "argument"),
+        (complete({"value": ""}), "argument"),
+        (complete({"name": 5, "value": ""}), "argument"),
+        (complete({"name": "a", "value": 5}), "argument"),
+        (complete({"name": "x", "value": ""}), "argument.name"),
+        (complete({"name": "a", "value": ""}, context=[]), "context"),
+        (complete({"name": "a", "value": ""}, context={"arguments": []}), "context.arguments"),
+        (complete({"name": "a", "value": ""}, context={"arguments": {"b": 1}}), "context.arguments.b"),
+    ],
+)
+def test_a_completion_that_cannot_be_made_says_which_field_is_wrong(
+    params: dict[str, Any], named: str
+) -> None:
+    peer = completing()
+    refused(peer.call(1, "completion/complete", params), -32602, named)
+    assert peer.events() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "shown", "total", "more"),
+    [
+        ([], 0, 0, False),
+        (["v"] * 100, 100, 100, False),
+        (["v"] * 101, 100, 101, True),
+        (("v",) * 250, 100, 250, True),
+        (Completion(("v",)), 1, None, None),
+        (Completion(("v",), 7, has_more=True), 1, 7, True),
+        (Completion(("v",) * 100, 5000, has_more=False), 100, 5000, False),
+        (Completion(("v",) * 101, 5000, has_more=False), 100, 5000, True),
+        (Completion(["v"] * 3), 3, None, None),  # type: ignore[arg-type]  # as people write it
+    ],
+)
+def test_at_most_100_values(values: Any, shown: int, total: int | None, more: bool | None) -> None:
+    peer = completing()
+    peer.say_modern(1, "completion/complete", complete({"name": "b", "value": ""}))
+    peer.prompts.complete(peer.of(CompletionRequested)[0], values, 0.0)
+    completion = peer.sent()[0]["result"]["completion"]
+    assert len(completion["values"]) == shown
+    assert (completion.get("total"), completion.get("hasMore")) == (total, more)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [None, 5, "text", {"a"}, {"a": 1}, [1], [None], ["\ud83d"], Completion(5), Completion(("a",), "7")],  # type: ignore[arg-type]  # mistakes
+)
+def test_a_completer_that_returns_something_else_is_a_neutral_failure(values: Any) -> None:
+    peer = completing()
+    peer.say_modern(1, "completion/complete", complete({"name": "b", "value": ""}))
+    peer.prompts.complete(peer.of(CompletionRequested)[0], values, 0.0)
+    assert peer.sent()[0]["error"] == {"code": -32603, "message": "Internal error"}
+    assert len(peer.of(HandlerFailed)) == 1
+    assert peer.call(2, "prompts/list")["id"] == 2
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_without_completions_there_is_no_such_method(version: str) -> None:
+    peer = completing(serving={"completions": False})
+    peer.speak(version)
+    refused(peer.use(1, "completion/complete", complete({"name": "a", "value": ""})), -32601)
+
+
+def test_the_oldest_revision_declares_no_completions_but_has_them() -> None:
+    peer = completing()
+    peer.speak("2024-11-05")
+    assert peer.use(1, "completion/complete", complete({"name": "a", "value": "o"}))["result"] == {
+        "completion": {"values": ["one"], "total": 1, "hasMore": False}
+    }
+
+
+def test_completions_can_be_limited() -> None:
+    seen: list[tuple[str | None, float]] = []
+
+    def allow(request: IncomingRequest, now: float) -> bool:
+        seen.append((request.principal, now))
+        return len(seen) < 3
+
+    peer = completing(serving={"allow_completion": allow}, principal="ann")
+    peer.now = 7.0
+    params = complete({"name": "a", "value": ""})
+    replies = [peer.call(number, "completion/complete", params) for number in range(3)]
+    assert ["result" in reply for reply in replies] == [True, True, False]
+    refused(replies[2], -32603, "too many")
+    assert seen == [("ann", 7.0)] * 3
+
+
+# --- who may see what -------------------------------------------------------------------------------
+
+
+def allow(principal: str | None, shown: Prompt) -> bool:
+    return shown.name.startswith("open") or principal == "ann"
+
+
+def guarded(principal: str | None, **config: Any) -> Peer:
+    prompts = Catalogue(visible=allow)
+    for name in ("open1", "hidden", "open2", "secret", "open3"):
+        prompts.add(prompt(name, optional=["x"]), completers={"x": ["1"]})
+    return Peer(prompts, principal=principal, **config)
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_everybody_lists_what_they_may_see(version: str) -> None:
+    for principal, names in (
+        ("ann", ["hidden", "open1", "open2", "open3", "secret"]),
+        ("bob", ["open1", "open2", "open3"]),
+        (None, ["open1", "open2", "open3"]),
+    ):
+        peer = guarded(principal)
+        peer.speak(version)
+        assert walk(peer) == names
+
+
+@pytest.mark.parametrize("principal", ["ann", "bob", None])
+def test_with_a_predicate_every_page_is_private(principal: str | None) -> None:
+    """Whether or not it hid anything; nor does a digest tell of what was hidden."""
+    peer = guarded(principal)
+    params: dict[str, Any] = {}
+    while True:
+        result = peer.call(1, "prompts/list", params)["result"]
+        assert result["cacheScope"] == "private"
+        assert DIGEST not in result["_meta"]
+        if "nextCursor" not in result:
+            break
+        params = {"cursor": result["nextCursor"]}
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_a_hidden_prompt_is_like_an_unknown_one(version: str) -> None:
+    peer = guarded("bob")
+    peer.speak(version)
+    requests: list[tuple[str, Any]] = [
+        ("prompts/get", lambda name: {"name": name}),
+        ("prompts/get", lambda name: {"name": name, "arguments": {"x": 5}}),
+        (
+            "completion/complete",
+            lambda name: complete({"name": "x", "value": ""}, ref={"type": "ref/prompt", "name": name}),
+        ),
+        (
+            "completion/complete",
+            lambda name: complete({"name": "y", "value": ""}, ref={"type": "ref/prompt", "name": name}),
+        ),
+    ]
+    for method, params in requests:
+        hidden = peer.use(1, method, params("hidden"))
+        ghost = peer.use(1, method, params("ghost1"))
+        assert hidden["error"]["code"] == -32602
+        assert hidden["error"]["message"].replace("hidden", "ghost1") == ghost["error"]["message"]
+    assert peer.events() == []
+
+
+def test_whoever_may_see_a_prompt_may_use_it() -> None:
+    peer = guarded("ann")
+    peer.say_modern(1, "prompts/get", {"name": "hidden"})
+    assert peer.of(PromptRequested)[0].prompt.name == "hidden"
+    params = complete({"name": "x", "value": ""}, ref={"type": "ref/prompt", "name": "hidden"})
+    assert peer.call(2, "completion/complete", params)["result"]["completion"]["values"] == ["1"]
+
+
+def test_without_a_hook_a_change_is_nobodys_business() -> None:
+    peer = Peer()
+    peer.prompts.on_change = None
+    peer.initialize()
+    peer.edit("new")
+    assert peer.sent() == []
