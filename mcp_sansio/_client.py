@@ -232,9 +232,9 @@ class Client(MachineBase):
 
     def fail(self, reason: str, now: float) -> None:
         """The carrier broke."""
-        if self._carrier is not None:
+        if self._carrier is not None and not self.done:
             self.emit(WireFailed(self._carrier.wire, reason))
-            self.detach(reason, now)
+        self.detach(reason, now)
 
     def next_outgoing(self) -> Outgoing | None:
         """The next message for the wire."""

@@ -64,7 +64,6 @@ class Negotiator:
         self._state = NEGOTIATION.start
         self._verdict = client.config.verdict
         self._probe: Call | None = None
-        self._handshake: Call | None = None
         self._tried: tuple[str, ...] = ()
         self._refusal: RpcError | None = None  # of initialize; the probe is the last hope then
         self._late: Outcome | None = None
@@ -108,7 +107,7 @@ class Negotiator:
     def detach(self) -> None:
         """The carrier is gone; what was found out is kept as the verdict for the next one."""
         self._move(NegotiationInput.DETACH)
-        self._probe = self._handshake = None
+        self._probe = None
         self._client.cancel_timer(self._silent)
         self.version, self.meta = None, b""
 
@@ -126,8 +125,7 @@ class Negotiator:
             self._probe = None
             self._client.cancel_timer(self._silent)
             self._probed(outcome, now)
-        elif call is self._handshake:
-            self._handshake = None
+        else:
             self._shaken(outcome, now)
 
     def _move(self, event: NegotiationInput) -> None:
@@ -222,7 +220,7 @@ class Negotiator:
             "capabilities": dict(self._config.capabilities),
             "clientInfo": unstructure(self._config.info, version),
         }
-        self._handshake = self._client.open_call("initialize", params, now, owner=self, urgent=True)
+        self._client.open_call("initialize", params, now, owner=self, urgent=True)
 
     def _shaken(self, outcome: Outcome, now: float) -> None:
         try:
