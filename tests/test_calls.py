@@ -70,6 +70,7 @@ def test_answers_in_any_order_find_their_requests_and_extra_ones_are_reported() 
 
 @pytest.mark.parametrize("wire_id", [2**53 + 1, 10**100, -1, "2", "x" * 200, 2.5, True, None])
 def test_a_reply_to_nothing_is_an_event(wire_id: Any) -> None:
+    """In the official SDK a reply to "2" answers the request 2."""
     peer = modern()
     call, mine = ask(peer)
     assert mine == 2
