@@ -1,8 +1,8 @@
 """The official Python SDK as a live peer, in both roles, over real child processes.
 
-Our client, on asyncio and on trio, talks to a server on the SDK; the SDK's client talks to `mcp-sansio serve`.
-Each protocol version is forced in turn, and what each side holds in the end is compared with the registry or
-the folder that the server serves.
+Our client, on asyncio and on trio, talks to a server on the SDK; the SDK's client talks to `mcp-sansio
+serve`. Each protocol version is forced in turn, and what each side holds in the end is compared with the
+registry or the folder that the server serves.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import mcp_sansio_adapters.asyncio as on_asyncio
+import mcp_sansio_adapters.trio as on_trio
 import pytest
 import trio
 from live import sdk_client, sdk_server
+from mcp_sansio_adapters import PromptGoneError, RequestFailed
 from registry import ASK, CONTROL, HANG, Registry
 
-import mcp_sansio_adapters.asyncio as on_asyncio
-import mcp_sansio_adapters.trio as on_trio
 from mcp_sansio import (
     ALL_VERSIONS,
     LEGACY_VERSIONS,
@@ -37,7 +38,6 @@ from mcp_sansio import (
     Verdict,
     unstructure,
 )
-from mcp_sansio_adapters import PromptGoneError, RequestFailed
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -153,7 +153,7 @@ def test_the_sdk_server_asks_and_our_client_answers(front: Any) -> None:
             return {key: {"action": "accept", "content": {"topic": "rain"}} for key in needed.requests}
 
         asking = sdk_server(prompts=3, era="modern")
-        offered = {"elicitation": {}}
+        offered: dict[str, Any] = {"elicitation": {}}
         async with connected(front, asking, on_input=answer, capabilities=offered) as client:
             rendered = await client.get_prompt(ASK)
         text = 'asked: {"action":"accept","content":{"topic":"rain"}}'
