@@ -7,6 +7,7 @@ declared what the command needs. Each command ends once, by an event.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Hashable, Iterator, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @attrs.define(eq=False, kw_only=True)
-class Command:
+class Command(abc.ABC):
     """A command under way: `began` is when it was given, `call` is its request, if it has had one, and
     `late` what becomes of it if it waits too long for one.
     """
@@ -44,9 +45,9 @@ class Command:
         """The request is about to be made: its params in the form that the negotiated revision has."""
         return self.params
 
+    @abc.abstractmethod
     def read(self, op: Op, raw: bytes) -> Event:
         """The event that a result means; `InvalidMessage` if it has not the right form."""
-        raise NotImplementedError
 
 
 class Commands:
