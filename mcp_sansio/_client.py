@@ -201,7 +201,7 @@ class Client(MachineBase):
                 self._incoming.requested(message)
             case Batch():
                 self._batch(message, now)
-            case Malformed():
+            case _:
                 self._malformed(message, now)
 
     def receive_eof(self, reason: str, now: float) -> None:
