@@ -344,7 +344,7 @@ class StreamEnded:
 
 @attrs.frozen
 class PromptRequested:
-    """A prompt is to be rendered: run `entry.render`, then `PromptServer.answer` or `.fail`.
+    """A prompt is to be rendered: run `entry.render`, then `PromptServer.answer` or `Server.fail`.
 
     `responses` and `state` are those of a multi round-trip: the client's answers to the input that
     was asked for, and the application's own state as it was returned then.
@@ -364,7 +364,7 @@ class PromptRequested:
 
 @attrs.frozen
 class CompletionRequested:
-    """An argument is to be completed: ask `completer`, then `PromptServer.complete` or `.fail`."""
+    """An argument is to be completed: ask `completer`, then `PromptServer.complete` or `Server.fail`."""
 
     request: IncomingRequest
     prompt: Prompt
