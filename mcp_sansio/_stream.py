@@ -88,6 +88,8 @@ class Stream:
             raise LocalProtocolError("a stream has one carrier")
         self.server.tick(now)
         self._carrier = carrier
+        if self._outbox:
+            self.server.wake(carrier.wire)
 
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether `carrier` is the one that is attached."""
@@ -138,12 +140,13 @@ class Stream:
     # --- for the server ---
 
     def post(self, entry: Send | Marker) -> None:
-        """Queue something to be written."""
-        if self.done or self._carrier is None:
+        """Queue something to be written, as soon as there is a carrier."""
+        if self.done:
             return
         self._outbox.append(entry)
         self._pending += len(entry.data) if isinstance(entry, Send) else 0
-        self.server.wake(self._carrier.wire)
+        if self._carrier is not None:
+            self.server.wake(self._carrier.wire)
 
     def owed(self, request: IncomingRequest) -> Owed:
         """The debt for `request`; `LocalProtocolError` if it is settled."""
@@ -249,7 +252,8 @@ class Stream:
             owed.batch.waiting -= 1
 
     def _end_if_idle(self) -> None:
-        if self._ending is None or self.done or self._owed or self._outbox:
+        unwritten = self._outbox and self._carrier is not None
+        if self._ending is None or self.done or self._owed or unwritten:
             return
         self.done = True
         self.server.emit(StreamEnded(self, self._ending))

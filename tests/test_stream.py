@@ -23,6 +23,7 @@ from mcp_sansio import (
     Request,
     RequestCancelled,
     RpcError,
+    Send,
     StreamEnded,
     SubscriptionEnded,
     TimedOut,
@@ -166,15 +167,36 @@ def test_a_stream_knows_its_peer_and_its_carrier() -> None:
     assert not stream.carried_by(Carrier(wire))
 
 
-def test_what_is_said_to_a_stream_without_carrier_goes_nowhere() -> None:
+def test_what_is_said_before_there_is_a_carrier_waits_for_it() -> None:
     peer = Peer()
     stream = peer.server.open()
     stream.receive(Request(1, "ping", None), 0.0)
-    assert stream.next_outgoing() is None
     assert peer.server.next_ready() is None
-    stream.detach("never came", 0.0)
-    assert [event.reason for event in peer.of(StreamEnded)] == ["never came"]
-    assert stream.done
+    wire = LineWire(stream, 0.0)
+    assert peer.server.next_ready() is wire
+    assert len(wire.data_to_send()) == 2
+
+
+def test_a_stream_that_never_gets_a_carrier_ends_all_the_same() -> None:
+    peer = Peer()
+    for end in ("detach", "receive_eof", "close"):
+        stream = peer.server.open()
+        stream.receive(Request(1, "ping", None), 0.0)
+        if end == "close":
+            peer.server.close(0.0, "never came")
+        else:
+            getattr(stream, end)("never came", 0.0)
+        assert [event.reason for event in peer.of(StreamEnded) if event.stream is stream] == ["never came"]
+        assert stream.done
+        stream.post(Send(b"{}"))
+        assert stream.done
+
+
+def test_a_notification_to_one_who_has_left_is_dropped() -> None:
+    peer = legacy()
+    peer.wire.abort(0.0)
+    peer.server.notify(peer.stream, "notifications/message", None, 0.0)
+    assert peer.sent() == []
 
 
 # --- the end of input -------------------------------------------------------------------------------

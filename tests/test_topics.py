@@ -55,6 +55,16 @@ def test_a_legacy_session_gets_the_bare_notification(version: str) -> None:
     assert peer.sent() == [{"jsonrpc": "2.0", "method": LIST_CHANGED}]
 
 
+def test_all_legacy_sessions_share_the_bytes() -> None:
+    peer = session()
+    other = peer.another()
+    other.initialize("2024-11-05")
+    other.sent()
+    peer.edit("new")
+    (mine, _), (theirs, _) = peer.wire.data_to_send(), other.wire.data_to_send()
+    assert mine is theirs
+
+
 @pytest.mark.parametrize("id", [1, "1", 2**53 + 1, "", "é"])
 def test_a_subscription_gets_a_tagged_one(id: Any) -> None:
     """The tag is the id of the listen request, as the type that it has."""
