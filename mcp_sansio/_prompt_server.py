@@ -10,9 +10,8 @@ the caller decides what may be listed, got and completed; as soon as there is on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import attrs
 
@@ -32,14 +31,15 @@ from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
 from ._server_config import from_
 from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure
-from ._types import Completion, InputRequired
+from ._types import Completion, InputRequired, Prompt
 from ._versions import Era, supports, wire_shape
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LIST_CHANGED = "notifications/prompts/list_changed"
 TOPIC = "promptsListChanged"
 MAX_VALUES = 100
-MAX_PAGES = 4096
-"""How many encoded pages are kept."""
 
 
 def _unlimited(_request: IncomingRequest, _now: float) -> bool:
@@ -51,15 +51,17 @@ class PromptServerConfig:
     """How prompts are served. Times are seconds.
 
     `keys` seal cursors and request states: give every node, and every later run, the same. `label` names
-    the catalogue in them. `ttl` is the freshness that lists promise. `list_changed` and `completions` are
-    what is declared. `unix_offset` is what has to be added to `now` for Unix time, which the expiry of a
-    request state (after `state_ttl`) is in. `allow_completion` limits the rate: false refuses. Raises
-    `LocalProtocolError` for numbers out of range.
+    the catalogue in them. Pages show `page_size` prompts, and so many as `kept_pages` stay encoded. `ttl`
+    is the freshness that lists promise. `list_changed` and `completions` are what is declared.
+    `unix_offset` is what has to be added to `now` for Unix time, which the expiry of a request state (after
+    `state_ttl`) is in. `allow_completion` limits the rate: false refuses. Raises `LocalProtocolError` for
+    numbers out of range.
     """
 
     keys: Keys
     label: str = "prompts"
     page_size: int = attrs.field(default=100, validator=from_(1))
+    kept_pages: int = attrs.field(default=4096, validator=from_(1))
     ttl: float = attrs.field(default=60.0, validator=from_(0))
     list_changed: bool = True
     completions: bool = True
@@ -118,6 +120,8 @@ class PromptServer(ServerLayer):
             handler(request, params, now)
         except _Refused as refused:
             self.server.refuse(request, refused.error, now)
+        except _HookFailed as failed:
+            self.server.fail(request, str(failed), now)
 
     # --- verbs ---
 
@@ -210,7 +214,9 @@ class PromptServer(ServerLayer):
             return self._encode_page(snapshot, shape, start, request.principal)
         key = (shape, start)
         if key not in self._pages:
-            if len(self._pages) >= MAX_PAGES:  # cursors of old snapshots can start a page anywhere
+            if (
+                len(self._pages) >= self.config.kept_pages
+            ):  # cursors of old snapshots can start a page anywhere
                 self._pages.clear()
             self._pages[key] = self._encode_page(snapshot, shape, start, None)
         return self._pages[key]
@@ -218,8 +224,7 @@ class PromptServer(ServerLayer):
     def _encode_page(
         self, snapshot: CatalogueSnapshot, shape: str, start: str | None, principal: str | None
     ) -> tuple[bytes, str | None]:
-        visible = self.catalogue.visible
-        allowed = None if visible is None else partial(visible, principal)
+        allowed = self._allowed(principal)
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
         prompts = b",".join([self._encode(entry, shape) for entry in entries])
         return b"[" + prompts + b"]", entries[-1].prompt.name if more else None
@@ -230,6 +235,11 @@ class PromptServer(ServerLayer):
             self._encoded[key] = encode_typed(entry.prompt, shape)
         return self._encoded[key]
 
+    def _allowed(self, principal: str | None) -> Callable[[Prompt], bool] | None:
+        """What decides whether the caller may know of a prompt; None where everybody may."""
+        visible = self.catalogue.visible
+        return None if visible is None else lambda prompt: _call(visible, principal, prompt)
+
     # --- get ---
 
     def _entry(self, request: IncomingRequest, name: object, field: str) -> Entry:
@@ -237,8 +247,8 @@ class PromptServer(ServerLayer):
         if not isinstance(name, str):
             raise _Refused(INVALID_PARAMS, f"{field}: must be a string")
         entry = self.catalogue.snapshot.entries.get(name)
-        visible = self.catalogue.visible
-        if entry is None or (visible is not None and not visible(request.principal, entry.prompt)):
+        allowed = self._allowed(request.principal)
+        if entry is None or (allowed is not None and not allowed(entry.prompt)):
             raise _Refused(INVALID_PARAMS, f"{field}: unknown prompt {name!r}")
         return entry
 
@@ -285,7 +295,7 @@ class PromptServer(ServerLayer):
     def _complete(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
         if not self.config.completions:
             raise _Refused(METHOD_NOT_FOUND, "completions are not supported")
-        if not self.config.allow_completion(request, now):
+        if not _call(self.config.allow_completion, request, now):
             raise _Refused(INTERNAL_ERROR, "too many completion requests")
         ref, argument = params.get("ref"), params.get("argument")
         context = params.get("context") if supports(request.version, "completion_context") else None
@@ -305,7 +315,7 @@ class PromptServer(ServerLayer):
         if callable(completer):
             self.server.emit(asked)
         else:
-            self.complete(asked, [known for known in completer if known.startswith(value)], now)
+            self.complete(asked, _call(_matching, completer, value), now)
 
 
 class _Refused(Exception):
@@ -314,6 +324,22 @@ class _Refused(Exception):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.error = RpcError(code, message)
+
+
+class _HookFailed(Exception):
+    """Leaves a handler when a function of the application's has raised."""
+
+
+def _call(hook: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call what the configuration brought along: its failure is one request's, never that of all peers."""
+    try:
+        return hook(*args, **kwargs)
+    except Exception as error:
+        raise _HookFailed(f"{type(error).__name__}: {error}") from error
+
+
+def _matching(values: Sequence[str], start: str) -> list[str]:
+    return [value for value in values if value.startswith(start)]
 
 
 def _origin(request: IncomingRequest, name: str, arguments: Mapping[str, str]) -> Origin:

@@ -302,10 +302,11 @@ def test_a_prompt_is_encoded_once_per_snapshot_and_shape() -> None:
     assert peer.use("new", "prompts/list")["result"]["prompts"][0]["description"] == "new"
 
 
-def test_a_list_of_very_many_pages() -> None:
-    peer = speaking(MODERN, catalogue(4200), serving={"page_size": 1})
-    assert walk(peer) == list(peer.catalogue.snapshot.names)
-    assert walk(peer) == list(peer.catalogue.snapshot.names)
+@pytest.mark.parametrize("kept", [1, 2, 3, 100])
+def test_so_many_encoded_pages_are_kept(kept: int) -> None:
+    """However few they are, the list is the same."""
+    peer = speaking(MODERN, catalogue(7), serving={"kept_pages": kept})
+    assert walk(peer) == walk(peer) == list(peer.catalogue.snapshot.names)
 
 
 @pytest.mark.parametrize("version", EVERY)
@@ -681,6 +682,36 @@ def test_whoever_may_see_a_prompt_may_use_it() -> None:
     assert peer.of(PromptRequested)[0].prompt.name == "hidden"
     params = complete({"name": "x", "value": ""}, ref={"type": "ref/prompt", "name": "hidden"})
     assert peer.call(2, "completion/complete", params)["result"]["completion"]["values"] == ["1"]
+
+
+# --- the application's own mistakes -----------------------------------------------------------------
+
+
+def fails(*_: Any) -> bool:
+    raise KeyError("secret")
+
+
+def test_a_function_that_fails_costs_one_request() -> None:
+    """It is called in the middle of reading somebody's bytes, on a server that is there for all."""
+    prompts = Catalogue(visible=fails)
+    prompts.add(prompt("p", "a"), completers={"a": ["1"]})
+    for peer, method, params in (
+        (Peer(prompts), "prompts/list", {}),
+        (Peer(prompts), "prompts/get", {"name": "p"}),
+        (Peer(prompts), "completion/complete", complete({"name": "a", "value": ""})),
+        (completing(serving={"allow_completion": fails}), "completion/complete", complete({})),
+    ):
+        assert peer.call(1, method, params)["error"] == {"code": -32603, "message": "Internal error"}
+        assert [event.reason for event in peer.of(HandlerFailed)] == ["KeyError: 'secret'"]
+
+
+def test_a_list_of_values_that_are_no_text_costs_one_request() -> None:
+    prompts = Catalogue()
+    prompts.add(prompt("p", "a"), completers={"a": [1, 2]})  # type: ignore[list-item]  # the mistake
+    peer = Peer(prompts)
+    reply = peer.call(1, "completion/complete", complete({"name": "a", "value": ""}))
+    assert reply["error"] == {"code": -32603, "message": "Internal error"}
+    assert len(peer.of(HandlerFailed)) == 1
 
 
 def test_without_a_hook_a_change_is_nobodys_business() -> None:
