@@ -362,6 +362,13 @@ def test_the_samples_are_clean_and_render() -> None:
         assert "{{" not in text
 
 
+def test_the_documented_example_is_as_documented() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    parsed = parse(text.split("```markdown\n")[1].split("```")[0])
+    assert (parsed.sound, parsed.problems, len(parsed.prompt.icons)) == (True, (), 1)
+    assert parsed.render(diff="D") == "Review this change. Look first at: \n\nD"
+
+
 # --- watching ---
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def serve_folder(root: Path, versions: tuple[str, ...], *, page_size: int, watch
     """Serve `root` until the client is done. `tell` gets what is wrong with its files, a line each."""
     folder, catalogue = PromptFolder(root), Catalogue()
     _report(folder.load(catalogue), tell)
+    if sys.stdin.isatty():
+        tell("this waits for an MCP client on stdin, and is for one to start; Ctrl-D ends it")
     prompts = PromptServer(
         catalogue,
         PromptServerConfig(keys=new_keys(), page_size=page_size, list_changed=watch, completions=False),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, McpError
@@ -26,8 +26,8 @@ FOLDER = "{folder}"
 OURS = (sys.executable, "-m", "mcp_sansio_adapters", "serve", FOLDER, "--page-size", "8")
 
 ERAS = {
-    LEGACY_VERSIONS[-1]: "a handshake, then a session in which the server says what changed",
-    MODERN_VERSIONS[-1]: "no handshake, no session; the client listens for changes on a stream",
+    "legacy": (LEGACY_VERSIONS[-1], "a handshake, then a session in which the server says what changed"),
+    "modern": (MODERN_VERSIONS[-1], "no handshake, no session; the client listens for changes on a stream"),
 }
 
 
@@ -35,7 +35,9 @@ class DemoFailed(McpError):
     """A step did not come out right."""
 
 
-def run_demo(command: Sequence[str] | None = None, *, patience: float = 10.0) -> None:
+def run_demo(
+    command: Sequence[str] | None = None, *, eras: Iterable[str] = ERAS, patience: float = 10.0
+) -> None:
     """Play the demonstration; raises `DemoFailed`.
 
     `command` is another server to play it with; `{folder}` in it stands for the folder that it is to serve.
@@ -44,7 +46,7 @@ def run_demo(command: Sequence[str] | None = None, *, patience: float = 10.0) ->
     report = Report()
     report.title("Prompts over the Model Context Protocol: a server that has them, a client that wants them.")
     report.title("What the client holds is compared with the files on disk; costs are counted on the wire.")
-    for version, character in ERAS.items():
+    for version, character in map(ERAS.__getitem__, eras):
         report.heading(f"{version}: {character}")
         with tempfile.TemporaryDirectory(prefix="mcp-sansio-demo-") as folder:
             scene = Scene(Path(folder, "prompts"))

@@ -50,9 +50,7 @@ class Report:
 
     def say(self, text: str) -> None:
         """A sentence about the step."""
-        label = click.style(self._label.ljust(GUTTER), fg="cyan", bold=True)
-        self._label = ""
-        self._print(label + one_line(text))
+        self._print(self._gutter() + one_line(text))
 
     def detail(self, text: str) -> None:
         """Something that belongs to the last sentence; a difference has its colour."""
@@ -71,6 +69,8 @@ class Report:
 
     def failed(self, text: str) -> None:
         """The step did not come out as it must."""
+        if self._label:
+            self._print(self._gutter())
         self._print(click.style("✗".rjust(GUTTER - 1) + " " + one_line(text), fg="red", bold=True))
 
     def finished(self) -> None:
@@ -79,6 +79,11 @@ class Report:
         seconds = time.monotonic() - self._started
         self._print(click.style(f"All {self._steps} steps came out right, in {seconds:.1f} s.", bold=True))
         self._print(click.style(_cost(self._total), dim=True))
+
+    def _gutter(self) -> str:
+        """The name of the step, once."""
+        label, self._label = self._label, ""
+        return click.style(label.ljust(GUTTER), fg="cyan", bold=True)
 
     def _print(self, text: str = "") -> None:
         click.echo(text, color=self._color)

@@ -1,0 +1,80 @@
+"""The demonstration: green with our own server, and not to be fooled by servers that misbehave."""
+
+import subprocess
+import sys
+
+import pytest
+from live import tampered
+
+MCP_SANSIO = (sys.executable, "-m", "mcp_sansio_adapters")
+SERVE = (*MCP_SANSIO, "serve", "{folder}", "--page-size", "8")
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+STEPS = ["connect", "list", "render", "watch", "storm", "stale", "restart"]
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [*MCP_SANSIO, "demo", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, encoding="utf-8")
+
+
+def steps(output: str) -> list[str]:
+    """The names in the gutter, in their order."""
+    return [line.split()[1] for line in output.splitlines() if line[:2].strip().isdigit()]
+
+
+def test_our_own_server_passes_every_step_in_both_eras() -> None:
+    done = demo("--patience", "60")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert steps(done.stdout) == 2 * STEPS
+    legacy, modern = (done.stdout.index(f"── {version}:") for version in (LEGACY, MODERN))
+    assert 0 < legacy < modern
+    assert done.stdout.count("26 prompts in 4 pages:") == 2
+    assert done.stdout.count("~ code/review: title “Review a change” → “Review a pull request”") == 2
+    assert done.stdout.count("cost: ") == 2 * len(STEPS) + 1
+    assert "✗" not in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "All 14 steps came out right" in done.stdout.splitlines()[-2]
+
+
+MISBEHAVIOUR: dict[str, tuple[dict[str, object], str, str]] = {
+    "never notifies": ({"quiet": True}, "watch", "the server announced no change within 3 s"),
+    "ignores cursors": ({"ignore_cursors": True}, "list", "the list is incomplete: no-progress"),
+    "answers stale pages": (
+        {"stale": True},
+        "watch",
+        "a change was announced, but the server's list lacks it: ~ code/review: title “Review a change” → ",
+    ),
+    "dies at once": ({"die_at": 1}, "connect", "the server exited (exit code 1)"),
+    "dies later": ({"die_at": 9, "exit_code": 7}, "watch", "the server ended the connection"),
+}
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("server", MISBEHAVIOUR)
+def test_a_server_that_misbehaves_fails_the_step_that_shows_it(server: str, era: str) -> None:
+    how, step, reason = MISBEHAVIOUR[server]
+    version = LEGACY if era == "legacy" else MODERN
+    done = demo("--patience", "3", "--era", era, "--", *tampered(SERVE, **how))
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"mcp-sansio: the demonstration failed at step '{step}' in {version}: {reason}")
+    assert done.returncode == 1
+    assert steps(done.stdout)[-1] == step
+    assert "✗" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step", "reason"),
+    [
+        (["--page-size", "100"], "list", "all prompts came on one page"),
+        (["--page-size", "8", "--no-watch"], "watch", "the server announced no change within 1 s"),
+        (["--page-size", "8", "--era", "legacy"], "connect", "the server is not modern"),
+    ],
+)
+def test_a_server_that_cannot_show_it_fails_too(arguments: list[str], step: str, reason: str) -> None:
+    server = (*MCP_SANSIO, "serve", "{folder}", *arguments)
+    done = demo("--patience", "1", "--era", "modern", "--", *server)
+    assert done.returncode == 1
+    assert f"failed at step '{step}'" in done.stderr
+    assert reason in done.stderr
