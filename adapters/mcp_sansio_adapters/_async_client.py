@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from mcp_sansio import Completion, GetPromptResult, PageListed, Snapshot, Updated
 
 from ._connection import Connect, Connection
+from ._hooks import OnProgress
 from ._loop import Bell, Loop
 from ._process import Restarts
-from ._session import ConnectedClient, Feed, OnProgress, Session, Waiter
+from ._session import ConnectedClient, Feed, Session, Waiter
 
 T = TypeVar("T")
 

@@ -15,7 +15,8 @@ from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._connection import Clock
 from ._defaults import now
-from ._handlers import Handlers, Job, awaited
+from ._handlers import Handlers, Job
+from ._hooks import awaited
 from ._line import CLOSED
 from ._link import Link
 from ._loop import ByteStream, Loop, Tasks

@@ -16,7 +16,7 @@ from mcp_sansio import INTERNAL_ERROR, InputNeeded, LineWire, RequestReceived, R
 
 from ._defaults import now
 from ._exceptions import ConnectionFailed, Ending
-from ._handlers import logger, value_of
+from ._hooks import logger, value_of
 from ._line import CLOSED
 from ._process import EXITED, Child, ProcessSpec, Restarts
 from ._reactor import Channel, Reactor

@@ -13,7 +13,8 @@ from typing import Any
 from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._defaults import now
-from ._handlers import Handlers, Job, value_of
+from ._handlers import Handlers, Job
+from ._hooks import value_of
 from ._line import CLOSED
 from ._options import GRACE, ServerOptions
 from ._reactor import Channel, Reactor

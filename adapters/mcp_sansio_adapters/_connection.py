@@ -15,7 +15,7 @@ from mcp_sansio import INTERNAL_ERROR, IncomingRequest, InputNeeded, LineWire, R
 
 from ._defaults import now
 from ._exceptions import ConnectionFailed, Ending
-from ._handlers import awaited, logger
+from ._hooks import awaited, logger
 from ._line import CLOSED
 from ._link import Link
 from ._loop import Bell, Loop, Tasks
@@ -103,8 +103,10 @@ class Connection:
                 tasks.cancel()
         finally:
             self._session.finish(ending)
-            self._pump.turn()
-            self._session.wake_all()
+            try:
+                self._pump.turn()
+            finally:
+                self._session.wake_all()
 
     def _due(self) -> None:
         self._session.client.handle_timeout(now())

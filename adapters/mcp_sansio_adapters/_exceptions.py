@@ -66,22 +66,33 @@ class RequestFailed(McpError):
     """The server refused, or did not answer in time, or answered nonsense; the connection lives.
 
     `failure` is the core's own value (`RpcError`, `TimedOut`, `InvalidReply`, …; `WalkFailed` for a list);
-    `snapshot` the last list of prompts, if there is any, which a caller may prefer to nothing.
+    `snapshot`, if there is any, is what a caller may prefer to nothing.
     """
 
     def __init__(self, failure: Failure | WalkFailed, snapshot: Snapshot | None = None) -> None:
         super().__init__(describe_failure(failure))
         self.failure = failure
-        self.snapshot = snapshot
+        self._snapshot = snapshot
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The last list of prompts, fresh or stale."""
+        return self._snapshot
 
 
 class PromptGoneError(RequestFailed):
-    """The server has no prompt of this name any more; `snapshot` is the list that says so."""
+    """The server has no prompt of this name (any more)."""
 
     def __init__(self, name: str, error: RpcError, snapshot: Snapshot) -> None:
         super().__init__(error, snapshot)
         self.args = (f"the server has no prompt {name!r} (any more)",)
         self.name = name
+        self._fresh = snapshot
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The list that does not have the name."""
+        return self._fresh
 
 
 class InputNotGiven(McpError):

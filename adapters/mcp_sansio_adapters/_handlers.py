@@ -13,7 +13,6 @@ it raises becomes a neutral -32603, and is logged; an `RpcError` that it returns
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -35,11 +34,9 @@ from mcp_sansio import (
 )
 
 from ._defaults import now
-from ._session import OnEvent, OnRequest
+from ._hooks import OnEvent, OnRequest, logger, tell
 
 ASKED = "asked"
-
-logger = logging.getLogger("mcp_sansio_adapters")
 
 
 @attrs.frozen(eq=False)
@@ -76,8 +73,7 @@ class Handlers:
 
     def handle(self, event: Event) -> None:
         """Take in an event of the server."""
-        if self._on_event is not None:
-            self._on_event(event)
+        tell(self._on_event, event)
         match event:
             case PromptRequested(request) if self._prompts is not None:
                 work = partial(render, event)
@@ -115,21 +111,6 @@ class Handlers:
         if self._on_request is None:
             return RpcError(METHOD_NOT_FOUND, f"nobody answers {event.request.method}")
         return self._on_request(event)
-
-
-def value_of(function: Callable[..., Any] | None, *args: object) -> Any:
-    """Call a function for its value, where there is no loop that could await one."""
-    value = None if function is None else function(*args)
-    if inspect.iscoroutine(value):
-        value.close()
-        raise LocalProtocolError("an asynchronous function needs an event loop")
-    return value
-
-
-async def awaited(function: Callable[..., Any] | None, *args: object) -> Any:
-    """Call a function for its value, whether or not it is asynchronous."""
-    value = None if function is None else function(*args)
-    return await value if inspect.isawaitable(value) else value
 
 
 def render(asked: PromptRequested) -> Any:

@@ -11,8 +11,9 @@ from typing import TypedDict
 
 from mcp_sansio import ClientConfig, ListingConfig
 
-from ._process import OnStderr, ProcessPolicy, ProcessSpec
-from ._session import Hooks, OnEvent, OnInput, OnRequest, Session
+from ._hooks import Hooks, OnEvent, OnInput, OnRequest, OnStderr
+from ._process import ProcessPolicy, ProcessSpec
+from ._session import Session
 
 GRACE = 2.0
 
@@ -24,7 +25,7 @@ class ClientOptions(TypedDict, total=False):
     an `on_input` to fill them in; it is given an `InputNeeded` and returns a result for every key of its
     `requests`. `on_request` answers what a legacy server asks (`ClientConfig.answers` must name the
     methods): with a result, or an `RpcError`. Both may be asynchronous where the front end is. `on_event`
-    hears of every event of the core, diagnostics included; it must neither block nor raise.
+    hears of every event of the core, diagnostics included; it must not block.
     """
 
     config: ClientConfig | None
@@ -52,7 +53,7 @@ class ServerOptions(TypedDict, total=False):
     """How to drive a server.
 
     `on_request` answers requests of the methods that `ServerConfig.methods` names: with a result, or an
-    `RpcError`. `on_event` hears of every event; it must neither block nor raise. `grace` is how many
+    `RpcError`. `on_event` hears of every event; it must not block. `grace` is how many
     seconds replies get that are owed to a peer who has finished, or when the server is stopped: 2 by default.
     """
 

@@ -21,10 +21,9 @@ from typing import TypeAlias
 import attrs
 
 from ._exceptions import Ending
+from ._hooks import OnStderr, tell
 from ._line import CLOSED, Line
 from ._pump import READ_SIZE
-
-OnStderr = Callable[[bytes], None]
 
 Pause: TypeAlias = tuple[Callable[[], bool], float | None]
 """A condition to be waited for, and at most how many seconds."""
@@ -150,8 +149,7 @@ class Child:
             self.errors_over = True
             return
         self.tail.feed(data)
-        if self.spec.on_stderr is not None:
-            self.spec.on_stderr(data)
+        tell(self.spec.on_stderr, data)
 
     def parting(self, line: Line) -> Generator[Pause]:
         """End it in good order: what was pulled is written, then down the ladder, then the rest of what it

@@ -7,12 +7,10 @@ it, with a result or an exception. How to wait is the front end's own affair: it
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
-
-import attrs
 
 from mcp_sansio import (
     INTERNAL_ERROR,
@@ -53,32 +51,10 @@ from mcp_sansio import (
 
 from ._defaults import client_config, now
 from ._exceptions import ConnectionFailed, Ending, InputNotGiven, PromptGoneError, RequestFailed
+from ._hooks import Answers, Hooks, OnProgress, RequestAnswer, tell
 from ._pump import Traffic
 
 T = TypeVar("T")
-
-Answers: TypeAlias = Mapping[str, Any]
-OnInput: TypeAlias = Callable[[InputNeeded], Answers | Awaitable[Answers]]
-"""Gives the input that a server wants: for every key of `requests` the result of that request."""
-
-RequestAnswer: TypeAlias = Mapping[str, Any] | RpcError
-OnRequest: TypeAlias = Callable[[RequestReceived], RequestAnswer | Awaitable[RequestAnswer]]
-"""Answers a request that belongs to no layer: its result, or an error."""
-
-OnEvent: TypeAlias = Callable[[Event], None]
-"""Hears of every event of the core, before anything is done about it; must not block."""
-
-OnProgress: TypeAlias = Callable[[ProgressReported], None]
-"""Hears of the progress of one request."""
-
-
-@attrs.frozen
-class Hooks:
-    """What a client calls: all of them are optional, and `on_event` must not raise."""
-
-    on_input: OnInput | None = None
-    on_request: OnRequest | None = None
-    on_event: OnEvent | None = None
 
 
 class Waiter(Generic[T]):
@@ -272,8 +248,7 @@ class Session:
 
     def handle(self, event: Event) -> None:
         """Take in an event of the core."""
-        if self.hooks.on_event is not None:
-            self.hooks.on_event(event)
+        tell(self.hooks.on_event, event)
         match event:
             case Listed(op, snapshot):
                 self._end(op, snapshot)
@@ -345,8 +320,8 @@ class Session:
 
     def _progressed(self, event: ProgressReported) -> None:
         waiter = self._waiter(event)
-        if waiter is not None and waiter.on_progress is not None:
-            waiter.on_progress(event)
+        if waiter is not None:
+            tell(waiter.on_progress, event)
 
     def _asked(self, event: RequestReceived) -> None:
         if self.hooks.on_request is None:

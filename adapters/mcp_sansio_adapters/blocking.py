@@ -22,6 +22,7 @@ from mcp_sansio import Completion, GetPromptResult, PageListed, Server, Snapshot
 
 from ._blocking_client import ChildPeer, Connection, SocketPeer
 from ._blocking_server import Host
+from ._hooks import OnProgress
 from ._options import (
     ClientOptions,
     ProcessOptions,
@@ -31,7 +32,7 @@ from ._options import (
     session_of,
 )
 from ._process import ProcessPolicy, Restarts
-from ._session import ConnectedClient, Feed, OnProgress, Session, Waiter
+from ._session import ConnectedClient, Feed, Session, Waiter
 from ._stdio import claimed_stdio, on_signals
 
 __all__ = [

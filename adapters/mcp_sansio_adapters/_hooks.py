@@ -1,0 +1,71 @@
+"""The functions of the application that the adapters call, and how they are called.
+
+Those that only listen must neither block nor raise; what they raise is logged, and costs nothing else. Those
+that give an answer may be asynchronous where there is a loop; what they raise belongs to whoever asked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import attrs
+
+from mcp_sansio import Event, InputNeeded, LocalProtocolError, ProgressReported, RequestReceived, RpcError
+
+T = TypeVar("T")
+
+logger = logging.getLogger("mcp_sansio_adapters")
+
+Answers: TypeAlias = Mapping[str, Any]
+OnInput: TypeAlias = Callable[[InputNeeded], Answers | Awaitable[Answers]]
+"""Gives the input that a server wants: for every key of `requests` the result of that request."""
+
+RequestAnswer: TypeAlias = Mapping[str, Any] | RpcError
+OnRequest: TypeAlias = Callable[[RequestReceived], RequestAnswer | Awaitable[RequestAnswer]]
+"""Answers a request that belongs to no layer: with its result, or with an error."""
+
+OnEvent: TypeAlias = Callable[[Event], None]
+"""Hears of every event of the core, before anything is done about it."""
+
+OnProgress: TypeAlias = Callable[[ProgressReported], None]
+"""Hears of the progress of one request."""
+
+OnStderr: TypeAlias = Callable[[bytes], None]
+"""Hears what a child process writes to stderr, as it comes."""
+
+
+@attrs.frozen
+class Hooks:
+    """What a client calls."""
+
+    on_input: OnInput | None = None
+    on_request: OnRequest | None = None
+    on_event: OnEvent | None = None
+
+
+def tell(listener: Callable[[T], None] | None, news: T) -> None:
+    """Call a function that only listens."""
+    if listener is None:
+        return
+    try:
+        listener(news)
+    except Exception:  # it is the application's, and no reason to break the connection
+        logger.exception("a hook failed")
+
+
+def value_of(function: Callable[..., Any] | None, *args: object) -> Any:
+    """Call a function for its answer, where there is no loop that could await one."""
+    value = None if function is None else function(*args)
+    if inspect.iscoroutine(value):
+        value.close()
+        raise LocalProtocolError("an asynchronous function needs an event loop")
+    return value
+
+
+async def awaited(function: Callable[..., Any] | None, *args: object) -> Any:
+    """Call a function for its answer, whether or not it is asynchronous."""
+    value = None if function is None else function(*args)
+    return await value if inspect.isawaitable(value) else value
