@@ -24,20 +24,17 @@ from ._errors import (
     LocalProtocolError,
     Lost,
     RpcError,
-    TooManyRounds,
 )
 from ._events import (
     CallId,
     Diagnostic,
     Disconnected,
     IncomingRequest,
-    InputNeeded,
     NotificationReceived,
     Op,
     WireFailed,
 )
 from ._incoming import IncomingRequests
-from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
 from ._json import (
     Batch,
     ErrorResponse,
@@ -47,7 +44,6 @@ from ._json import (
     Request,
     RequestId,
     Response,
-    encode,
     notification_bytes,
     request_bytes,
 )
@@ -55,6 +51,7 @@ from ._layers import ClientLayer
 from ._machine import MachineBase
 from ._negotiation import Negotiator
 from ._plain import is_id, params_of, text
+from ._rounds import RoundTrips
 from ._structure import result_head, structure
 from ._subscription import Subscriptions
 from ._tables import CallInput, CallState
@@ -76,6 +73,7 @@ class Client(MachineBase):
         self._urgent: deque[Call | Outgoing] = deque()
         self._outbox: deque[Call | Outgoing] = deque()
         self._calls = Calls(self, self._abandon)
+        self._rounds = RoundTrips(self, self._calls)
         self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
         self._channels = Subscriptions(self, layers)
@@ -147,13 +145,7 @@ class Client(MachineBase):
         "For each key in the response's inputRequests field, the same key must appear here": raises
         `LocalProtocolError` if a key is missing or unknown, or nothing was asked.
         """
-        found = self._calls.find(call)
-        if found is None or found.state is not CallState.ASKED:
-            raise LocalProtocolError(f"{call} waits for no input")
-        if set(answers) != set(found.asked or {}):
-            raise LocalProtocolError(f"answers wanted for {sorted(found.asked or {})}, got {sorted(answers)}")
-        encoded = b'"inputResponses":' + encode(dict(answers))
-        self._resume(found, encoded, self.tick(now))
+        self._rounds.provide(call, answers, now)
 
     def respond(self, request: IncomingRequest, answer: Mapping[str, Any] | RpcError, now: float) -> None:
         """Answer a request that a legacy server made."""
@@ -281,8 +273,8 @@ class Client(MachineBase):
         self._post(call, urgent=urgent)
         return call
 
-    def post(self, message: Send) -> None:
-        """Send a message when its turn comes."""
+    def post(self, message: Call | Send) -> None:
+        """Send something when its turn comes."""
         self._post(message)
 
     def post_urgent(self, message: Send) -> None:
@@ -380,7 +372,7 @@ class Client(MachineBase):
         try:
             kind = result_head(message.result) if self.era is not Era.LEGACY else "complete"
             if kind == "input_required":
-                self._input_required(call, structure(InputRequired, message.result), now)
+                self._rounds.asked(call, structure(InputRequired, message.result), now)
                 return
             known = kind == "complete" or kind in self.config.result_types
             outcome = Reply(message.result) if known else InvalidReply(f"unknown resultType {kind!r}")
@@ -400,34 +392,6 @@ class Client(MachineBase):
 
     def _late(self, wire_id: RequestId) -> None:
         self.emit(Diagnostic("unknown-reply", f"a reply to {wire_id!r}, which nobody waits for"))
-
-    def _input_required(self, call: Call, wanted: InputRequired, now: float) -> None:
-        if call.method not in INPUT_METHODS + self.config.input_methods:
-            raise InvalidMessage(f"input_required is not allowed for {call.method}", "$.resultType")
-        if not wanted.requests and wanted.state is None:
-            raise InvalidMessage("input_required with neither inputRequests nor requestState")
-        strange = unknown_requests(wanted.requests)
-        missing = missing_capabilities(wanted.requests, self.config.capabilities)
-        if strange or missing:
-            raise InvalidMessage(f"input asked for that was not offered: {strange or sorted(missing)}")
-        if call.rounds >= self.config.max_rounds:
-            self._calls.end(call, CallInput.ANSWER, TooManyRounds(self.config.max_rounds), now)
-            return
-        self._calls.ask(call, wanted.requests, wanted.state)
-        if wanted.requests:
-            self.emit(InputNeeded(call.id, wanted.requests, call.rounds, call.op))
-        else:
-            self._resume(call, b"", now)
-
-    def _resume(self, call: Call, answers: bytes, now: float) -> None:
-        """Send the next leg, with the state of the last answer: without one, "the client MUST NOT include
-        one in the retry".
-        """
-        parts = [answers] if answers else []
-        if call.request_state is not None:
-            parts.append(b'"requestState":' + encode(call.request_state))
-        self._calls.resume(call, b",".join(parts), now)
-        self._post(call)
 
     # notifications
 
