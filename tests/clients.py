@@ -8,7 +8,7 @@ from typing import Any
 from pair import CLIENT
 from script import Script
 
-from mcp_sansio import Client, ClientConfig, ClientLayer
+from mcp_sansio import Client, ClientConfig, ClientLayer, Diagnostic, Event
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -18,6 +18,7 @@ TOPIC = "xListChanged"
 OTHER = "notifications/y/list_changed"
 OTHER_TOPIC = "yListChanged"
 SERVER_INFO = {"name": "hand", "version": "0"}
+ELICIT = {"method": "elicitation/create", "params": {"message": "?", "mode": "form"}}
 
 
 def discovered(versions: tuple[str, ...] = (MODERN,), **capabilities: Any) -> dict[str, Any]:
@@ -28,6 +29,21 @@ def discovered(versions: tuple[str, ...] = (MODERN,), **capabilities: Any) -> di
 def welcome(version: str = LEGACY, **capabilities: Any) -> dict[str, Any]:
     """A result of `initialize`."""
     return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": SERVER_INFO}
+
+
+def wanted(state: Any = None, **requests: Any) -> dict[str, Any]:
+    """An `input_required` result."""
+    result: dict[str, Any] = {"resultType": "input_required"}
+    if requests:
+        result["inputRequests"] = requests
+    if state is not None:
+        result["requestState"] = state
+    return result
+
+
+def kinds(events: list[Event]) -> list[str]:
+    """What sort of events these are: their class, or the kind of a diagnostic."""
+    return [event.kind if isinstance(event, Diagnostic) else type(event).__name__ for event in events]
 
 
 class Peer(Script):

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from clients import Peer, discovered, legacy, modern
+from clients import Peer, discovered, kinds, legacy, modern
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ from mcp_sansio import (
     ClientLayer,
     Closed,
     Diagnostic,
-    Event,
     InvalidReply,
     Limits,
     LocalProtocolError,
@@ -44,10 +43,6 @@ def ask(peer: Peer, **options: Any) -> tuple[CallId, int]:
 
 def progress(peer: Peer, token: Any, value: Any, **more: Any) -> None:
     peer.notify("notifications/progress", {"progressToken": token, "progress": value, **more})
-
-
-def kinds(events: list[Event]) -> list[str]:
-    return [event.kind if isinstance(event, Diagnostic) else type(event).__name__ for event in events]
 
 
 # --- replies ----------------------------------------------------------------------------------------

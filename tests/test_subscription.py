@@ -6,9 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from clients import CHANGED, LEGACY, MODERN, OTHER, OTHER_TOPIC, TAG, TOPIC, Peer, Topics, legacy, modern
+from clients import (
+    CHANGED,
+    LEGACY,
+    MODERN,
+    OTHER,
+    OTHER_TOPIC,
+    TAG,
+    TOPIC,
+    Peer,
+    Topics,
+    kinds,
+    legacy,
+    modern,
+)
 
-from mcp_sansio import ChannelChanged, Diagnostic, Event, NotificationReceived
+from mcp_sansio import ChannelChanged, Diagnostic, NotificationReceived
 
 ACK = "notifications/subscriptions/acknowledged"
 BOTH = {TOPIC: True, OTHER_TOPIC: True}
@@ -53,10 +66,6 @@ def live(offers: dict[str, Any] | None = None, **config: Any) -> Listening:
     peer.events()
     peer.topics.lately()
     return peer
-
-
-def kinds(events: list[Event]) -> list[str]:
-    return [event.kind if isinstance(event, Diagnostic) else type(event).__name__ for event in events]
 
 
 # --- opening ----------------------------------------------------------------------------------------
