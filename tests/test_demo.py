@@ -39,7 +39,7 @@ def test_our_own_server_passes_every_step_in_both_eras() -> None:
 
 
 MISBEHAVIOUR: dict[str, tuple[dict[str, object], str, str]] = {
-    "never notifies": ({"quiet": True}, "watch", "the server announced no change within 3 s"),
+    "never notifies": ({"quiet": True}, "watch", "the server announced no change within 2 s"),
     "ignores cursors": ({"ignore_cursors": True}, "list", "the list is incomplete: no-progress"),
     "answers stale pages": (
         {"stale": True},
@@ -56,7 +56,7 @@ MISBEHAVIOUR: dict[str, tuple[dict[str, object], str, str]] = {
 def test_a_server_that_misbehaves_fails_the_step_that_shows_it(server: str, era: str) -> None:
     how, step, reason = MISBEHAVIOUR[server]
     version = LEGACY if era == "legacy" else MODERN
-    done = demo("--patience", "3", "--era", era, "--", *tampered(SERVE, **how))
+    done = demo("--patience", "2", "--era", era, "--", *tampered(SERVE, **how))
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"mcp-sansio: the demonstration failed at step '{step}' in {version}: {reason}")
     assert done.returncode == 1

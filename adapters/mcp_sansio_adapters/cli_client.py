@@ -110,7 +110,7 @@ def explain(error: McpError) -> str:
         exited = "" if error.exit_code is None else f" ({describe_exit(error.exit_code)})"
         said = f"; it said: {last}" if last else ""
         return f"no server, check the command after --: {error.reason}{exited}{said}"
-    if isinstance(error, PromptGoneError) and error.snapshot is not None:
+    if isinstance(error, PromptGoneError):
         close = difflib.get_close_matches(error.name, error.snapshot.by_name, 1)
         hint = f"did you mean {close[0]!r}?" if close else "`mcp-sansio list` shows what there is"
         return f"the server has no prompt {error.name!r}; {hint}"

@@ -41,7 +41,7 @@ def run_demo(
     """Play the demonstration; raises `DemoFailed`.
 
     `command` is another server to play it with; `{folder}` in it stands for the folder that it is to serve.
-    No step waits longer than `patience` seconds for anything.
+    No step waits longer than `patience` seconds for a change to be announced.
     """
     report = Report()
     report.title("Prompts over the Model Context Protocol: a server that has them, a client that wants them.")

@@ -14,7 +14,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import TypeVar
 
 import attrs
 
@@ -40,9 +39,10 @@ from .cli_show import amount
 from .demo_report import Report, counted, differences, spent
 from .demo_scene import Scene
 
-EDITS = 300
+EDITS = 200
 PAUSE = 0.005
-T = TypeVar("T")
+ANSWER = 20.0
+"""How long the server may take to answer, in seconds."""
 
 _WITH_PID = ("/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"')
 """Writes the process id of a command to a file, and becomes the command."""
@@ -111,7 +111,7 @@ class Play:
     async def _connect(self) -> Traffic:
         self._report.say(f"A child process is started: {shown(self._command)}")
         command = (*_WITH_PID, str(self._pid_file), *self._command)
-        self._client = await self._stack.enter_async_context(self._open(command, ListingConfig()))
+        self._client = await self._stack.enter_async_context(self._open(command, ListingConfig(wait=ANSWER)))
         agreed = self._client.negotiated
         name = "a nameless server" if agreed.server_info is None else agreed.server_info.name
         if agreed.version != self.version:
@@ -121,7 +121,7 @@ class Play:
 
     async def _list(self) -> Traffic:
         before = attrs.evolve(self._client.traffic)
-        listed = await self._in_time(self._client.list_prompts(), "the list did not come")
+        listed = await self._client.list_prompts()
         self._report.say(f"{counted(len(listed), 'prompt')} in {counted(listed.pages, 'page')}:")
         self._report.detail(", ".join(listed.by_name))
         self._check(listed)
@@ -172,7 +172,7 @@ class Play:
             await self._converges(changes, editing)
         finally:
             editing.cancel()
-        listed = await self._in_time(self._client.list_prompts(), "the list did not come")
+        listed = await self._client.list_prompts()
         cost, walks = spent(before, self._client.traffic), self._witness.walks - walks
         notifications = cost.messages_received - cost.messages_sent
         self._report.say(
@@ -197,8 +197,10 @@ class Play:
         """With a client that hears of changes and does nothing about them until it is asked."""
         self._report.say("A second client keeps no list up to date, so it asks for what is there no more.")
         witness = Witness()
-        async with self._open(self._command, ListingConfig(eager=False, max_wait=0.05), witness) as client:
-            self._check(await self._in_time(client.list_prompts(), "the list did not come"))
+        async with self._open(
+            self._command, ListingConfig(eager=False, max_wait=0.05, wait=ANSWER), witness
+        ) as client:
+            self._check(await client.list_prompts())
             await self._redefined(client, witness)
             await self._gone(client, witness)
             self._unbroken(witness)
@@ -208,7 +210,7 @@ class Play:
         self._scene.write(
             "explain", "Explain", "Explain {{subject}} in {{words}} words.", ("subject", "words")
         )
-        await self._in_time(witness.announced.wait(), "no change of the list was announced")
+        await self._announced(witness)
         before = client.traffic.messages_sent
         failed = await self._refused(client, "explain", {"subject": "tides"})
         if failed.snapshot is None or isinstance(failed, PromptGoneError):
@@ -225,10 +227,10 @@ class Play:
     async def _gone(self, client: AsyncClient, witness: Witness) -> None:
         witness.announced.clear()
         self._scene.rename("translate", "language/translate")
-        await self._in_time(witness.announced.wait(), "no change of the list was announced")
+        await self._announced(witness)
         arguments = {"text": "Good morning!", "language": "Welsh"}
         failed = await self._refused(client, "translate", arguments)
-        if not isinstance(failed, PromptGoneError) or failed.snapshot is None:
+        if not isinstance(failed, PromptGoneError):
             raise StepFailed(f"translate was renamed, but the client came to believe that {failed}")
         self._check(failed.snapshot)
         self._report.say("translate has a new name: refused, list renewed, and then:")
@@ -260,15 +262,16 @@ class Play:
         self, command: Sequence[str], listing: ListingConfig, witness: Witness | None = None
     ) -> AbstractAsyncContextManager[AsyncClient]:
         info = Implementation("mcp-sansio-demo", __version__)
-        config = ClientConfig(info=info, versions=(self.version,), total_timeout=self._patience)
+        config = ClientConfig(info=info, versions=(self.version,), quiet_timeout=ANSWER, total_timeout=ANSWER)
         hear = (witness or self._witness).hear
         return open_stdio_client(command, config=config, listing=listing, on_event=hear)
 
-    async def _in_time(self, awaitable: Awaitable[T], otherwise: str) -> T:
+    async def _announced(self, witness: Witness) -> None:
+        """Wait until the server has said that its list changed."""
         try:
-            return await asyncio.wait_for(awaitable, self._patience)
+            await asyncio.wait_for(witness.announced.wait(), self._patience)
         except TimeoutError:
-            raise StepFailed(f"{otherwise} within {self._patience:g} s") from None
+            raise StepFailed(self._overdue(witness)) from None
 
     def _unbroken(self, witness: Witness) -> None:
         if witness.losses:
@@ -286,7 +289,7 @@ class Play:
             try:
                 change = await asyncio.wait_for(anext(changes), self._patience)
             except TimeoutError:
-                raise StepFailed(self._overdue()) from None
+                raise StepFailed(self._overdue(self._witness)) from None
             if editing is not None:
                 self._report.detail(_summary(change))
         snapshot = self._client.snapshot
@@ -298,8 +301,8 @@ class Play:
         snapshot = self._client.snapshot
         return snapshot is not None and dict(snapshot.by_name) == self._scene.prompts()
 
-    def _overdue(self) -> str:
-        if not self._witness.announced.is_set():
+    def _overdue(self, witness: Witness) -> str:
+        if not witness.announced.is_set():
             return f"the server announced no change within {self._patience:g} s"
         snapshot = self._client.snapshot
         held = {} if snapshot is None else dict(snapshot.by_name)
@@ -308,7 +311,7 @@ class Play:
 
     async def _rendered(self, client: AsyncClient, name: str, arguments: Mapping[str, str]) -> str:
         """A prompt must render to the text of its file, with the blanks filled in."""
-        result = await self._in_time(client.get_prompt(name, arguments), f"{name} was not rendered")
+        result = await client.get_prompt(name, arguments)
         text = self._scene.text(name, arguments)
         if result.messages != (PromptMessage("user", TextContent(text)),):
             raise StepFailed(f"{name} does not render to what is in its file")
@@ -317,7 +320,7 @@ class Play:
     async def _refused(self, client: AsyncClient, name: str, arguments: Mapping[str, str]) -> RequestFailed:
         """A prompt must be refused by the server."""
         try:
-            await self._in_time(client.get_prompt(name, arguments), f"{name} was not answered")
+            await client.get_prompt(name, arguments)
         except RequestFailed as error:
             return error
         raise StepFailed(f"{name} was to be refused, but it rendered")
