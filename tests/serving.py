@@ -9,9 +9,12 @@ from script import Script
 
 from mcp_sansio import (
     Catalogue,
+    IncomingRequest,
+    InputRequest,
     LineWire,
     PromptServer,
     PromptServerConfig,
+    RequestReceived,
     Server,
     ServerConfig,
     ServerLayer,
@@ -28,6 +31,10 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 TOPIC = "promptsListChanged"
 LIST_CHANGED = "notifications/prompts/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+ECHO = ("x/echo",)
+FORM = InputRequest(
+    "elicitation/create", {"mode": "form", "message": "who?", "requestedSchema": {"type": "object"}}
+)
 
 
 def envelope(version: Any = MODERN, capabilities: Any = None, **more: Any) -> dict[str, Any]:
@@ -136,3 +143,69 @@ class Peer(Script):
 def spoken(messages: list[dict[str, Any]]) -> list[Any]:
     """What messages are, in short: the method of a notification or request, the id of a reply."""
     return [message.get("method", message.get("id")) for message in messages]
+
+
+def speaking(version: str, prompts: Catalogue | None = None, **config: Any) -> Peer:
+    """A peer that has begun to talk in one revision."""
+    peer = Peer(prompts, **config)
+    peer.speak(version)
+    return peer
+
+
+def walk(peer: Peer, cursor: str | None = None) -> list[str]:
+    """The names on all pages."""
+    names: list[str] = []
+    for number in range(10_000):
+        params = {} if cursor is None else {"cursor": cursor}
+        result = peer.use(f"walk {number}", "prompts/list", params)["result"]
+        names += [item["name"] for item in result["prompts"]]
+        cursor = result.get("nextCursor")
+        if cursor is None:
+            return names
+    raise AssertionError("no end")
+
+
+def refused(reply: dict[str, Any], code: int, *named: str) -> None:
+    """The reply is this error, and names these things."""
+    assert reply["error"]["code"] == code
+    for name in named:
+        assert name in reply["error"]["message"]
+
+
+def completing(**config: Any) -> Peer:
+    """A peer of a server with one prompt, whose arguments a and b can be completed."""
+    prompts = Catalogue()
+    prompts.add(
+        prompt("p", "a", "b", "c"),
+        completers={
+            "a": ["one", "two", "three", "Tau"],
+            "b": lambda value, context: [value, *context.values()],
+        },
+    )
+    return Peer(prompts, **config)
+
+
+def complete(argument: Any, ref: Any = None, **more: Any) -> dict[str, Any]:
+    """The params of a completion."""
+    return {"ref": {"type": "ref/prompt", "name": "p"} if ref is None else ref, "argument": argument, **more}
+
+
+def code(reply: dict[str, Any]) -> int:
+    """The error code of a reply."""
+    found: int = reply["error"]["code"]
+    return found
+
+
+def received(peer: Peer, method: str = "x/echo", params: Any = None, **meta: Any) -> IncomingRequest:
+    """A request that the application answers."""
+    if peer.version is None or peer.version == MODERN:
+        peer.say_modern(1, method, params, **meta)
+    else:
+        peer.request(1, method, {**(params or {}), "_meta": meta})
+    (event,) = peer.of(RequestReceived)
+    return event.request
+
+
+def answering(version: str, **config: Any) -> Peer:
+    """A peer of a server whose application answers `x/echo`."""
+    return speaking(version, **{"methods": ECHO, **config})
