@@ -18,9 +18,7 @@ BY_DEPENDENCIES = frozenset(sys.modules)
 
 import hashlib  # noqa: E402
 import importlib  # noqa: E402
-import itertools  # noqa: E402, F401
 import json  # noqa: E402
-import re  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -36,38 +34,7 @@ for file in sorted(ROOM.rglob("*.py")):
 
 WITH_US = frozenset(sys.modules)
 
-from pair import KEYS, World, catalogue, prompt  # noqa: E402
-
-
-def session(version: str) -> tuple[int, list[str]]:
-    """List, render, complete, edit, storm, lose and find again; how many prompts were rendered, and all
-    that was said.
-    """
-    prompts = catalogue(25)
-    prompts.add(prompt("greet", "who", optional=["how"]), lambda **given: f"Hello {given}")
-    world = World(
-        prompts=prompts,
-        versions=(version,),
-        latency=0.01,
-        serving=mcp_sansio.PromptServerConfig(keys=KEYS, page_size=10),
-    )
-    world.outcome(world.prompts.list(world.now))
-    world.outcome(world.prompts.get("greet", {"who": "you", "how": "loud"}, world.now))
-    world.outcome(world.prompts.complete("greet", "who", "a", world.now))
-    for number in range(20):
-        prompts.put(prompt("p0003", optional=[f"a{number}"]), lambda: "")
-        world.run(0.02)
-    prompts.remove("p0005")
-    world.outcome(world.prompts.get("p0005", None, world.now))
-    world.disconnect()
-    world.connect()
-    world.outcome(world.prompts.get("p0001", None, world.now))
-    world.run(10.0)
-    said = [repr(entry) for log in (world.sent, world.received) for entry in log]
-    events = [repr(entry) for log in (world.events, world.server_events) for entry in log]
-    addresses = re.compile(r" at 0x[0-9a-f]+")
-    rendered = len(world.all(mcp_sansio.PromptRendered))
-    return rendered, said + [addresses.sub("", event) for event in events]
+from session import session, transcript  # noqa: E402
 
 
 def main() -> dict[str, Any]:
@@ -79,16 +46,17 @@ def main() -> dict[str, Any]:
         if watching:
             seen.add(event)
 
+    before = frozenset(sys.modules)
     sys.addaudithook(watch)
     sessions = {version: session(version) for version in mcp_sansio.ALL_VERSIONS}
     watching = False
-    trace = "\n".join(line for _, lines in sessions.values() for line in lines)
+    trace = "\n".join(line for world in sessions.values() for line in transcript(world))
     return {
         "dependencies": sorted(BY_DEPENDENCIES - AT_START),
         "ours": sorted(WITH_US - BY_DEPENDENCIES),
-        "session": sorted(set(sys.modules) - WITH_US - {"pair"}),
+        "session": sorted(set(sys.modules) - before),
         "audited": sorted(seen),
-        "rendered": {version: rendered for version, (rendered, _) in sessions.items()},
+        "rendered": {v: len(world.all(mcp_sansio.PromptRendered)) for v, world in sessions.items()},
         "trace": hashlib.sha256(trace.encode()).hexdigest(),
         "lines": trace.count("\n"),
     }

@@ -26,7 +26,7 @@ SOURCES = sorted(ROOM.rglob("*.py"))
 TESTS = Path(__file__).parent
 
 ALLOWED = {
-    *("__future__", "collections", "contextlib", "enum", "types", "typing"),
+    *("__future__", "abc", "collections", "contextlib", "enum", "types", "typing"),
     *("base64", "bisect", "functools", "hashlib", "heapq", "hmac", "itertools", "json", "math", "operator"),
     "re",
     *("attrs", "cattrs", "msgspec"),
