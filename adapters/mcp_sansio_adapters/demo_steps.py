@@ -211,12 +211,13 @@ class Play:
             "explain", "Explain", "Explain {{subject}} in {{words}} words.", ("subject", "words")
         )
         await self._announced(witness)
-        before = client.traffic.messages_sent
+        sent, walks = client.traffic.messages_sent, witness.walks
         failed = await self._refused(client, "explain", {"subject": "tides"})
         if failed.snapshot is None or isinstance(failed, PromptGoneError):
             raise StepFailed(f"explain is there, but the client came to believe that {failed}")
         self._check(failed.snapshot)
-        tries = client.traffic.messages_sent - before - failed.snapshot.pages
+        pages = (witness.walks - walks) * failed.snapshot.pages
+        tries = client.traffic.messages_sent - sent - pages
         if tries != 2:
             raise StepFailed(f"a redefined prompt is tried twice, but this one was tried {tries} times")
         self._report.say("explain has a new argument: refused, list renewed, tried once more, and then:")
