@@ -63,7 +63,6 @@ class _Running:
     """The walk that is under way; `asked` is the wire id of the request for its first page."""
 
     epoch: int
-    live: bool
     eager: bool
     restarted: bool
     asked: int
@@ -169,7 +168,6 @@ class Listing:
         """Requests can be made."""
         gate = self.gate()
         if gate is not None:
-            self._eager = False
             self._waiters.fail(gate, now)
             self._unwant(now)
             return
@@ -293,9 +291,8 @@ class Listing:
         eager, self._eager = self._eager, False
         self._waiters.started()
         call = self._request(None, now)
-        live = self._client.channel(self.spec.topic) is True
         collector = Collector(self.spec, self._memory)
-        self._running = _Running(self.epoch, live, eager, restarted, call.wire_id, call, collector)
+        self._running = _Running(self.epoch, eager, restarted, call.wire_id, call, collector)
 
     def _request(self, cursor: str | None, now: float) -> Call:
         params = {} if cursor is None else {"cursor": cursor}
@@ -340,7 +337,7 @@ class Listing:
         return next((reason for reason, reached in limits.items() if reached), None)
 
     def _publish(self, walk: _Running, now: float) -> None:
-        undisturbed = walk.live and self._live and walk.epoch == self.epoch
+        undisturbed = self._live and walk.epoch == self.epoch  # a channel that comes or goes raises the epoch
         before = self.snapshot
         snapshot = walk.collector.snapshot(walk.epoch, walk.asked, now, undisturbed=undisturbed)
         self.snapshot = snapshot
@@ -395,7 +392,7 @@ class Listing:
     def _answer(self, op: Op) -> Answer:
         def answer(result: Result, now: float) -> None:
             if isinstance(result, Snapshot):
-                self._client.emit(Listed(op, result, result is self.snapshot and self.fresh(now)))
+                self._client.emit(Listed(op, result, self.fresh(now)))
             else:
                 self._client.emit(OpFailed(op, result, self.snapshot))
 

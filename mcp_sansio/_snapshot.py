@@ -128,7 +128,6 @@ class Collector:
         self._known_problems = 0
         self._expires = math.inf
         self._private = False
-        self._digests: list[Any] = []
         self.by_name: dict[str, Any] = {}
         self.problems: list[str] = []
         self.items = 0
@@ -153,7 +152,6 @@ class Collector:
         self.idle = self.idle + 1 if len(self.by_name) == before else 0
         self._expires = min(self._expires, now + (default_lifetime if page.ttl is None else page.ttl))
         self._private = self._private or page.scope != "public"
-        self._digests.append(page.digest)
         return page.next_cursor
 
     def _take(self, entry: tuple[Any, bytes] | str) -> None:
@@ -174,13 +172,12 @@ class Collector:
     def drop_last(self) -> None:
         """Take the last page back, which had nothing new."""
         self._pages.pop()
-        self._digests.pop()
         del self.problems[self._known_problems :]
 
     def one_digest(self) -> bool:
         """Whether all pages bear the same snapshot digest."""
-        first = self._digests[0]
-        return isinstance(first, str) and all(digest == first for digest in self._digests)
+        digests = [read.page.digest for read in self._pages]
+        return isinstance(digests[0], str) and all(digest == digests[0] for digest in digests)
 
     def snapshot(self, epoch: int, asked: int, now: float, *, undisturbed: bool) -> Snapshot:
         """The list, now that it is complete."""

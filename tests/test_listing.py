@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -261,10 +262,11 @@ def test_a_lost_and_a_new_connection_invalidate(version: str) -> None:
     asking = Asking(version, listing=LAZY)
     asking.listed(["a"])
     asking.cut()
-    lost = asking.prompts.listing.epoch
+    assert asking.prompts.listing.epoch == 1
     assert not asking.prompts.listing.fresh(0.0)
     asking.again()
-    assert asking.prompts.listing.epoch > lost > 0
+    assert asking.prompts.listing.epoch == 2
+    assert asking.every(Invalidated) == [Invalidated("prompts", 1, "disconnected")]
     stale = asking.end(asking.prompts.list(0.0, stale_ok=True))
     assert not stale.fresh
     op = asking.prompts.list(0.0)
@@ -303,6 +305,15 @@ def test_a_changed_authorization_context_makes_the_cache_unreadable_at_once(vers
     asking.page(["b"])
     assert names(asking.end(op).snapshot) == ["b"]
     assert asking.every(Updated)[-1].added == ("b",)
+
+
+def test_nothing_that_was_read_in_the_old_context_is_used_in_the_new_one() -> None:
+    asking = Asking()
+    before = asking.listed(["a"])
+    asking.prompts.principal_changed(0.0)
+    after = asking.listed(["a"])
+    assert after.by_name["a"] == before.by_name["a"]
+    assert after.by_name["a"] is not before.by_name["a"]
 
 
 def test_listeners_hear_of_a_change_when_the_cache_is_stale_already() -> None:
@@ -486,6 +497,44 @@ def test_a_change_during_a_walk_waits_for_quiet_at_most_max_wait() -> None:
     assert asking.walks() == 2
 
 
+def test_even_the_first_change_is_held_while_a_walk_runs() -> None:
+    asking = Asking()
+    asking.prompts.list(0.0)
+    asking.sent()
+    asking.now = 1.0
+    asking.changed()
+    asking.page(["a"])
+    assert asking.asked("prompts/list") == []
+    asking.wait(0.1)
+    asking.one("prompts/list")
+
+
+def test_what_is_held_long_enough_during_a_walk_sets_no_clock_again() -> None:
+    asking = Asking()
+    asking.prompts.list(0.0)
+    asking.sent()
+    asking.now = 1.0
+    asking.changed()
+    asking.wait(2.0)
+    asking.changed()
+    due = asking.client.next_timeout()
+    assert due is not None
+    assert due > asking.now
+
+
+def test_closing_leaves_no_clock_behind() -> None:
+    held = Asking()
+    held.changed()
+    held.changed()
+    failed = Asking()
+    failed.changed()
+    failed.refuse(-32603)
+    for asking in (held, failed):
+        assert asking.client.next_timeout() is not None
+        asking.client.close(0.0)
+        assert asking.client.next_timeout() is None
+
+
 def test_changes_are_held_no_longer_than_the_maximum_wait_when_no_walk_runs() -> None:
     asking = Asking(listing=ListingConfig(quiet=0.25, max_wait=1.0))
     asking.changed()
@@ -645,6 +694,16 @@ def test_a_list_of_just_as_many_pages_and_prompts_as_allowed_is_whole() -> None:
     assert len(asking.end(op).snapshot) == 4
 
 
+def test_a_list_of_just_as_many_bytes_as_allowed_is_whole() -> None:
+    result = {"resultType": "complete", "prompts": [{"name": "a"}]}
+    size = len(json.dumps(result))
+    for limit, whole in ((size, True), (size - 1, False)):
+        asking = Asking(listing=ListingConfig(max_bytes=limit))
+        op = asking.prompts.list(0.0)
+        asking.reply(asking.one("prompts/list")["id"], result)
+        assert isinstance(asking.end(op), Listed) is whole
+
+
 @pytest.mark.parametrize("limit", [{"max_items": 2}, {"max_bytes": 50}])
 def test_the_limits_hold_for_the_last_page_too(limit: dict[str, Any]) -> None:
     asking = Asking(listing=ListingConfig(**limit))
@@ -765,6 +824,15 @@ def test_a_restart_takes_everybody_with_it_and_is_newer_than_every_change_before
         assert asking.end(op).fresh
         assert names(asking.end(op).snapshot) == ["q"]
     assert asking.walks() == 2
+
+
+def test_a_restart_of_an_eager_walk_is_eager() -> None:
+    asking = Asking()
+    asking.changed()
+    asking.page(["p"], "expired")
+    asking.refuse()
+    asking.page(["q"])
+    assert names(asking.prompts.snapshot) == ["q"]
 
 
 def test_a_restart_of_an_eager_walk_is_eager_and_covers_the_change_that_came_meanwhile() -> None:
@@ -1047,6 +1115,15 @@ def test_eager_the_list_is_walked_again_on_the_next_connection() -> None:
     assert names(asking.prompts.snapshot) == ["b"]
     asking.wait(1000.0)
     assert asking.walks() == 2
+
+
+def test_eager_so_it_is_without_any_channel() -> None:
+    asking = Asking(declared=SILENT)
+    asking.listed(["a"])
+    asking.cut()
+    asking.again(SILENT)
+    asking.page(["b"])
+    assert names(asking.prompts.snapshot) == ["b"]
 
 
 def test_eager_a_first_walk_that_is_lost_begins_anew() -> None:

@@ -304,6 +304,18 @@ def test_the_total_clock_goes_on_when_the_request_is_sent_late() -> None:
     assert asking.end(op).failure.limit == "total"
 
 
+def test_what_was_sent_at_last_waits_no_longer_for_a_connection() -> None:
+    asking = Asking(connect=False, quiet_timeout=8.0, probe_timeout=100.0)
+    op = asking.prompts.get("a", None, 0.0)
+    asking.wait(7.0)
+    asking.open()
+    asking.sent()
+    asking.wait(7.9375)
+    assert asking.ends(op) == []
+    render(asking)
+    asking.end(op)
+
+
 def test_waiting_for_a_connection_can_end_by_the_total_clock_too() -> None:
     asking = Asking(connect=False, quiet_timeout=None, total_timeout=16.0, probe_timeout=100.0)
     op = asking.prompts.get("a", None, 0.0)
