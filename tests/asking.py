@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import pytest
 from pair import CLIENT
 from script import Script
 
@@ -18,6 +19,7 @@ from mcp_sansio import (
     Client,
     ClientConfig,
     Event,
+    InputNeeded,
     Listed,
     ListingConfig,
     Op,
@@ -26,6 +28,7 @@ from mcp_sansio import (
     PromptClient,
     PromptGone,
     PromptRendered,
+    RpcError,
     Snapshot,
 )
 
@@ -36,6 +39,10 @@ LEGACY = "2025-11-25"
 CHANGED = "notifications/prompts/list_changed"
 TAG = "io.modelcontextprotocol/subscriptionId"
 DIGEST = "mcp-sansio/snapshot"
+LAZY = ListingConfig(eager=False)
+GET, COMPLETE = "prompts/get", "completion/complete"
+UNKNOWN = RpcError(-32602, "no")
+both_eras = pytest.mark.parametrize("version", [MODERN, LEGACY])
 ENDS = (Listed, PageListed, PromptRendered, PromptGone, ArgumentCompleted, OpFailed)
 DECLARED: dict[str, Any] = {"prompts": {"listChanged": True}, "completions": {}}
 SILENT: dict[str, Any] = {"prompts": {}}
@@ -210,3 +217,40 @@ def names(snapshot: Snapshot | None) -> list[str]:
     """The names of a list, in its order."""
     assert snapshot is not None
     return [prompt.name for prompt in snapshot]
+
+
+def failure(asking: Asking, op: Op) -> Any:
+    """Why a command failed."""
+    ended = asking.end(op)
+    assert isinstance(ended, OpFailed)
+    return ended.failure
+
+
+def get(asking: Asking, name: str = "a", **arguments: str) -> Op:
+    """Send a get."""
+    op = asking.prompts.get(name, arguments, asking.now)
+    asking.sent()
+    return op
+
+
+def text(of: str) -> dict[str, Any]:
+    return {"role": "user", "content": {"type": "text", "text": of}}
+
+
+def render(asking: Asking, *messages: dict[str, Any], **members: Any) -> None:
+    asking.result(asking.one(GET), messages=[*messages], **members)
+
+
+QUESTION = {"q": {"method": "elicitation/create", "params": {"message": "?"}}}
+
+
+def ask(asking: Asking, **members: Any) -> None:
+    """Answer the get with a question."""
+    asking.result(asking.one(GET), resultType="input_required", **(members or {"inputRequests": QUESTION}))
+
+
+def answer(asking: Asking) -> dict[str, Any]:
+    """Answer the question; the next leg."""
+    needed = asking.every(InputNeeded)[-1]
+    asking.client.provide_input(needed.call, {"q": {"action": "accept"}}, asking.now)
+    return asking.one(GET)

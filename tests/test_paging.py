@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import LEGACY, MODERN, Asking, names
+from asking import Asking, both_eras, names
 
 from mcp_sansio import (
     Cancelled,
@@ -20,8 +20,6 @@ from mcp_sansio import (
     RpcError,
     Updated,
 )
-
-both_eras = pytest.mark.parametrize("version", [MODERN, LEGACY])
 
 
 @both_eras

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from asking import LEGACY, MODERN, Asking, names
+from asking import Asking, both_eras, names
 from pair import KEYS, SERVER, World, catalogue, prompt
 
 from mcp_sansio import (
@@ -22,8 +22,6 @@ from mcp_sansio import (
     Snapshot,
     Updated,
 )
-
-both_eras = pytest.mark.parametrize("version", [MODERN, LEGACY])
 
 
 def most_in_flight(world: World, method: str) -> int:
