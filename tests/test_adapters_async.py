@@ -5,6 +5,7 @@ import gc
 import os
 import socket
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mcp_sansio_adapters.asyncio as on_asyncio
@@ -52,6 +53,12 @@ class Stderr:
         self._waiting.append((word, event))
         self(b"")
         await event.wait()
+
+
+async def enter(front: AsyncFront, **options: Any) -> None:
+    """Try to become the client of a server that never says who it is."""
+    async with front.open_stdio_client(SILENT, **options):
+        raise AssertionError("entered")
 
 
 def no_child_is_left() -> bool:
@@ -151,18 +158,12 @@ def test_input_is_asked_for_beside_everything_else_and_no_longer_than_wanted(fro
 
 def test_entering_can_be_cancelled_at_any_step(front: AsyncFront) -> None:
     async def scenario(front: AsyncFront) -> None:
-        policy = ProcessPolicy(close_grace=1.0)
-        for steps in (*range(12), 30, 60):
+        async def some_steps(number: int) -> None:
+            for _ in range(number):
+                await front.checkpoint()
 
-            async def enter() -> None:
-                async with front.open_stdio_client(SILENT, policy=policy):
-                    raise AssertionError("entered")
-
-            async def some_steps(steps: int = steps) -> None:
-                for _ in range(steps):
-                    await front.checkpoint()
-
-            await front.interrupt(enter, some_steps)
+        for number in (*range(12), 30, 60):
+            await front.interrupt(partial(enter, front), partial(some_steps, number))
             assert no_child_is_left()
 
     front.run(scenario)
@@ -170,8 +171,8 @@ def test_entering_can_be_cancelled_at_any_step(front: AsyncFront) -> None:
 
 def test_entering_and_living_can_be_timed_out(front: AsyncFront) -> None:
     async def scenario(front: AsyncFront) -> None:
-        async with front.within(0.05), front.open_stdio_client(SILENT):
-            raise AssertionError("entered")
+        async with front.within(0.05):
+            await enter(front)
         assert no_child_is_left()
         lengths: list[int] = []
         async with front.within(1.0), front.open_stdio_client(raw_server(mute="prompts/get")) as client:

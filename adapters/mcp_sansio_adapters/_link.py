@@ -94,7 +94,9 @@ class Link(Line):
 
     async def _write_all(self) -> None:
         while True:
-            if data := self.pull():
+            data = self.pull()
+            self._input.ring()  # what was pulled waits no longer, so input may be wanted again
+            if data:
                 await self.stream.send(data)
             elif self.wire.closed:
                 self.end(CLOSED)

@@ -22,14 +22,11 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def claimed_stdio() -> Generator[tuple[int, int]]:
     """The descriptors of the channel, for the block; afterwards everything is as it was."""
     _flush()
+    nothing = os.open(os.devnull, os.O_RDWR)  # takes the place of a closed stderr, before the others can
     reading, writing = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
     try:
         os.dup2(nothing, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # stderr is closed
-            os.dup2(nothing, 1)
+        os.dup2(2, 1)
         yield reading, writing
     finally:
         _flush()
