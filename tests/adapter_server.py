@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mcp_sansio_adapters import new_keys, now, unix_offset
-
 from mcp_sansio import (
     AskInput,
     Catalogue,
@@ -30,6 +28,7 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
+from mcp_sansio_adapters import new_keys, now, unix_offset
 
 FORM = {"type": "object", "properties": {"topic": {"type": "string"}}}
 

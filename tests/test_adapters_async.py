@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import mcp_sansio_adapters.asyncio as on_asyncio
 import pytest
 from fronts import ASYNC_FRONTS, AsyncFront, announced, front_name, our_server, text
 from live import raw_server
-from mcp_sansio_adapters import ConnectionFailed, ProcessPolicy, new_keys
 from registry import CONTROL
 
+import mcp_sansio_adapters.asyncio as on_asyncio
 from mcp_sansio import (
     Catalogue,
     ClientConfig,
@@ -27,6 +26,7 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
+from mcp_sansio_adapters import ConnectionFailed, ProcessPolicy, new_keys
 
 pytestmark = [pytest.mark.live, pytest.mark.parametrize("front", ASYNC_FRONTS, ids=front_name)]
 

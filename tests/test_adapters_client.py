@@ -8,13 +8,6 @@ from typing import Any
 import pytest
 from fronts import FRONTS, Command, Front, announced, front_name, our_server, text
 from live import raw_server
-from mcp_sansio_adapters import (
-    ConnectionFailed,
-    InputNotGiven,
-    ProcessPolicy,
-    PromptGoneError,
-    RequestFailed,
-)
 from registry import CONTROL, Registry
 
 from mcp_sansio import (
@@ -27,6 +20,13 @@ from mcp_sansio import (
     LocalProtocolError,
     NotSupported,
     RpcError,
+)
+from mcp_sansio_adapters import (
+    ConnectionFailed,
+    InputNotGiven,
+    ProcessPolicy,
+    PromptGoneError,
+    RequestFailed,
 )
 
 pytestmark = [pytest.mark.live, pytest.mark.parametrize("front", FRONTS, ids=front_name)]

@@ -15,9 +15,6 @@ from typing import Any, Protocol
 
 import pytest
 from live import Command, raw_server, sdk_server
-from mcp_sansio_adapters import cli, cli_commands, cli_show
-from mcp_sansio_adapters.cli_client import Exit
-from mcp_sansio_adapters.folder import PromptFolder
 from registry import ASK, Registry
 
 from mcp_sansio import (
@@ -38,6 +35,9 @@ from mcp_sansio import (
     TextResource,
     __version__,
 )
+from mcp_sansio_adapters import cli, cli_commands, cli_show
+from mcp_sansio_adapters.cli_client import Exit
+from mcp_sansio_adapters.folder import PromptFolder
 
 MCP_SANSIO = (sys.executable, "-m", "mcp_sansio_adapters")
 SAMPLES = Path(cli_show.__file__).parent / "samples"

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from mcp_sansio import Catalogue, Icon, LocalProtocolError, Prompt, PromptArgument
 from mcp_sansio_adapters.folder import PromptFolder, Reading
 from mcp_sansio_adapters.folder_file import MAX_FILE, PromptFile, UnreadableFile, parse_file
 from mcp_sansio_adapters.folder_watch import follow
-
-from mcp_sansio import Catalogue, Icon, LocalProtocolError, Prompt, PromptArgument
 
 SAMPLES = Path(__file__).parent.parent / "adapters" / "mcp_sansio_adapters" / "samples"
 

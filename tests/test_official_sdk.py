@@ -14,14 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import mcp_sansio_adapters.asyncio as on_asyncio
-import mcp_sansio_adapters.trio as on_trio
 import pytest
 import trio
 from live import sdk_client, sdk_server
-from mcp_sansio_adapters import PromptGoneError, RequestFailed
 from registry import ASK, CONTROL, HANG, Registry
 
+import mcp_sansio_adapters.asyncio as on_asyncio
+import mcp_sansio_adapters.trio as on_trio
 from mcp_sansio import (
     ALL_VERSIONS,
     LEGACY_VERSIONS,
@@ -38,6 +37,7 @@ from mcp_sansio import (
     Verdict,
     unstructure,
 )
+from mcp_sansio_adapters import PromptGoneError, RequestFailed
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
