@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._calls import Call, Outcome
-from ._events import IncomingRequest
+from ._errors import LocalProtocolError
+from ._events import IncomingRequest, Op
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -31,6 +32,15 @@ class ClientLayer:
     def bind(self, client: Client) -> None:
         """Called once, when the client is made."""
         self.client = client
+
+    def begin(self, kind: str, now: float) -> tuple[Op, float]:
+        """A handle for a new command of this layer, and `now` as it counts, for time never goes back.
+
+        Raises `LocalProtocolError` if the client is closed: nothing would end the command then.
+        """
+        if self.client.done:
+            raise LocalProtocolError("the client is closed")
+        return self.client.new_op(kind), self.client.tick(now)
 
     def filter(self, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
         """Members for the listen filter that a server with these capabilities can honour."""

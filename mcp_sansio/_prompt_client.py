@@ -142,7 +142,7 @@ class PromptClient(ListLayer):
         """
         if cursor is not None:
             encode(_string("cursor", cursor))
-        op, now = self._begin("list", now)
+        op, now = self.begin("list", now)
         if cursor is None:
             self.listing.list(op, now, stale_ok=stale_ok)
         else:
@@ -151,7 +151,7 @@ class PromptClient(ListLayer):
 
     def refresh(self, now: float) -> Op:
         """List the prompts by a walk that starts from now on."""
-        op, now = self._begin("refresh", now)
+        op, now = self.begin("refresh", now)
         self.listing.refresh(op, now)
         return op
 
@@ -170,7 +170,7 @@ class PromptClient(ListLayer):
             params["arguments"] = _strings("arguments", arguments)
         encode(params)
         copied = decode(b"{" + encode_meta(meta) + b"}")
-        op, now = self._begin("get", now)
+        op, now = self.begin("get", now)
         get = _Get(
             method="prompts/get",
             params=params,
@@ -199,7 +199,7 @@ class PromptClient(ListLayer):
         }
         known = _strings("context", context or {})
         encode([params, known])
-        op, now = self._begin("complete", now)
+        op, now = self.begin("complete", now)
         complete = _Complete(method="completion/complete", params=params, began=now, context=known)
         self._commands.begin(op, complete, now)
         return op
@@ -216,11 +216,6 @@ class PromptClient(ListLayer):
     def principal_changed(self, now: float) -> None:
         """Another authorization context from now on: the cache of the old one is unreadable at once."""
         self.listing.forget(self.client.tick(now))
-
-    def _begin(self, kind: str, now: float) -> tuple[Op, float]:
-        if self.client.done:
-            raise LocalProtocolError("the client is closed")
-        return self.client.new_op(kind), self.client.tick(now)
 
     # --- layer ---
 

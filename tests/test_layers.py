@@ -178,6 +178,25 @@ def test_a_foreign_cursor_is_refused() -> None:
     assert failed == CallFailed(call, RpcError(-32602, "Unknown cursor"))
 
 
+def test_time_does_not_go_back_for_a_layer_either() -> None:
+    world = ToolWorld(MODERN_VERSIONS[0])
+    listed = world.outcome(world.tools.list(world.now))
+    world.client.handle_timeout(listed.snapshot.expires)
+    asked = len(world.requests("tools/list"))
+    world.tools.list(0.0)
+    world.settle()
+    assert len(world.requests("tools/list")) > asked, "at 0.0 it would still have been fresh"
+
+
+def test_a_closed_client_takes_no_command_of_a_layer() -> None:
+    world = ToolWorld(MODERN_VERSIONS[0])
+    world.client.close(world.now)
+    with pytest.raises(LocalProtocolError):
+        world.tools.list(world.now)
+    with pytest.raises(LocalProtocolError):
+        world.tools.call("t1", {}, world.now)
+
+
 # --- calls --------------------------------------------------------------------------------------------
 
 

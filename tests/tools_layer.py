@@ -63,13 +63,13 @@ class ToolClient(mcp.ListLayer):
 
     def list(self, now: float) -> mcp.Op:
         """List the tools: `Listed`."""
-        op = self.client.new_op("list tools")
+        op, now = self.begin("list tools", now)
         self.listing.list(op, now)
         return op
 
     def call(self, name: str, arguments: Mapping[str, Any], now: float) -> mcp.Op:
         """Call a tool: `ToolCalled`, with `ProgressReported` and `InputNeeded` on the way."""
-        op = self.client.new_op("call tool")
+        op, now = self.begin("call tool", now)
         params = {"name": name, "arguments": arguments}
         self.client.request(CALL, params, now, progress=True, layer=self, op=op)
         return op
