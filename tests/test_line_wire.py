@@ -36,6 +36,7 @@ from mcp_sansio import (
     ServerConfig,
     WireFailed,
 )
+from mcp_sansio._json import Malformed, Notification
 
 MODERN = "2026-07-28"
 DISCOVERED = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": {}}
@@ -322,6 +323,15 @@ def test_the_depth_of_messages_can_be_limited_further() -> None:
     assert [type(event) for event in script.events()] == [NotificationReceived, Diagnostic]
 
 
+def test_unless_they_are_limited_further_params_nest_128_deep() -> None:
+    def nested(levels: int) -> bytes:
+        params = b'{"k":' + b"[" * levels + b"]" * levels + b"}"
+        return b'{"jsonrpc":"2.0","method":"notifications/x","params":%b}\n' % params
+
+    told = heard([nested(127), nested(128)])
+    assert [type(message) for message in told[:-1]] == [Notification, Malformed]
+
+
 @given(st.binary(max_size=300))
 @example(b'{"jsonrpc":"2.0","id":true,"result":{}}')
 @example(b'{"jsonrpc":"2.0","id":2,"error":{"code":1e999,"message":"x"}}')
@@ -477,6 +487,41 @@ def test_closing_a_wire_writes_what_is_queued_first() -> None:
     assert script.events() == [Disconnected("closed")]
 
 
+def test_the_end_comes_once_however_often_it_is_told() -> None:
+    endpoint = Listener()
+    wire = LineWire(endpoint, 0.0)
+    wire.receive_eof(0.0, "gone")
+    wire.receive_eof(0.0, "gone again")
+    assert endpoint.told == [("eof", "gone")]
+
+
+def test_an_end_without_a_reason_says_what_it_was() -> None:
+    assert heard([]) == [("eof", "end of input")]
+    endpoint = Listener()
+    LineWire(endpoint, 0.0).abort(0.0)
+    assert endpoint.told == [("fail", "aborted")]
+
+
+def test_the_end_of_a_wire_that_was_let_go_is_not_the_end_of_the_next() -> None:
+    script, client = modern()
+    old = script.wire
+    client.detach("moved", script.now)
+    script.reconnect()
+    script.events()
+    old.receive_eof(script.now, "late")
+    assert script.events() == []
+    assert not closed(script.wire)
+
+
+def test_what_is_queued_between_closing_twice_is_written_after_the_rest() -> None:
+    endpoint = Listener(Send(b'{"a":1}'))
+    wire = LineWire(endpoint, 0.0)
+    wire.close(0.0)
+    endpoint.outgoing.append(Send(b'{"b":2}'))
+    wire.close(0.0)
+    assert b"".join(wire.data_to_send()) == b'{"a":1}\n{"b":2}\n'
+
+
 def test_closing_a_wire_twice_is_closing_it_once() -> None:
     script, client = modern()
     client.notify("notifications/last", None, script.now)
@@ -551,6 +596,7 @@ def test_back_pressure_is_the_endpoints() -> None:
 def test_messages_leave_as_lines_in_their_order() -> None:
     endpoint = Listener(Send(b'{"a":1}'), Send(b'{"b":2}'))
     wire = LineWire(endpoint, 0.0)
+    assert wire.token is None
     wire.token = slot = object()
     assert b"".join(wire.data_to_send()) == b'{"a":1}\n{"b":2}\n'
     assert wire.data_to_send() == []
