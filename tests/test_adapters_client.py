@@ -1,16 +1,21 @@
 """Clients of child processes, the same scenarios on every front end."""
 
+import json
 import os
-import sys
+import socket
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
-from fronts import FRONTS, Command, Front, announced, front_name, our_server, text
+from fronts import FRONTS, Command, Front, Scenario, announced, front_name, our_server, text
 from live import raw_server
 from registry import CONTROL, Registry
 
 from mcp_sansio import (
+    Catalogue,
     ClientConfig,
     Diagnostic,
     Era,
@@ -19,7 +24,13 @@ from mcp_sansio import (
     InputNeeded,
     LocalProtocolError,
     NotSupported,
+    Prompt,
+    PromptServer,
+    PromptServerConfig,
+    RequestReceived,
     RpcError,
+    Server,
+    ServerConfig,
 )
 from mcp_sansio_adapters import (
     ConnectionFailed,
@@ -27,6 +38,8 @@ from mcp_sansio_adapters import (
     ProcessPolicy,
     PromptGoneError,
     RequestFailed,
+    blocking,
+    new_keys,
 )
 
 pytestmark = [pytest.mark.live, pytest.mark.parametrize("front", FRONTS, ids=front_name)]
@@ -372,16 +385,106 @@ def test_a_long_line_goes_both_ways(front: Front) -> None:
     front.run(scenario)
 
 
-def test_a_prompt_may_need_a_capability_that_the_server_lacks(front: Front) -> None:
-    async def scenario(front: Front) -> None:
-        script = "import sys; [print(line, flush=True) for line in sys.argv[1:] if sys.stdin.readline()]"
-        server = (
-            '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],'
-            '"capabilities":{}}}'
-        )
-        async with front.open_stdio_client((sys.executable, "-c", script, server)) as client:
+# --- streams, and what servers ask of clients ---
+
+
+def serve_by_hand(sock: socket.socket, answers: Mapping[str, Sequence[str]], heard: list[str]) -> None:
+    """A server that says the given lines on each message of a method, and keeps what it hears."""
+    with sock, sock.makefile("rwb") as stream:
+        for line in stream:
+            message = json.loads(line)
+            heard.append(message.get("method", f"answer {message.get('result', message.get('error'))}"))
+            for answer in answers.get(heard[-1], ()):
+                stream.write(answer.replace("ID", str(message.get("id"))).encode() + b"\n")
+            stream.flush()
+
+
+WELCOME = (
+    '{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},'
+    '"serverInfo":{"name":"hand","version":"0"}}}'
+)
+
+
+def ask(ident: int, method: str) -> str:
+    return f'{{"jsonrpc":"2.0","id":{ident},"method":"{method}"}}'
+
+
+def by_hand(front: Front, answers: Mapping[str, Sequence[str]], scenario: Scenario) -> list[str]:
+    """Run a scenario against such a server; it gets the socket to connect to."""
+    heard: list[str] = []
+    ours, theirs = socket.socketpair()
+    server = threading.Thread(target=serve_by_hand, args=(theirs, answers, heard))
+    server.start()
+    front.run(scenario, ours)
+    server.join()
+    return heard
+
+
+def test_a_list_may_need_a_capability_that_the_server_lacks(front: Front) -> None:
+    async def scenario(front: Front, sock: socket.socket) -> None:
+        async with front.connect(sock) as client:
             with pytest.raises(RequestFailed, match="does not offer prompts") as failed:
                 await client.list_prompts()
             assert failed.value.failure == NotSupported("prompts")
+
+    discovered = '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}'
+    by_hand(front, {"server/discover": (f'{{"jsonrpc":"2.0","id":ID,"result":{discovered}}}',)}, scenario)
+
+
+def test_what_a_legacy_server_asks_is_answered(front: Front) -> None:
+    def answer(asked: RequestReceived) -> Mapping[str, Any]:
+        if asked.request.method == "roots/list":
+            return {"roots": []}
+        raise ValueError("a secret")
+
+    answers = {
+        "initialize": (WELCOME,),
+        "notifications/initialized": (ask(1, "roots/list"), ask(2, "x/fails"), ask(3, "x/unknown")),
+        "ping": ('{"jsonrpc":"2.0","id":ID,"result":{}}',),
+    }
+
+    async def scenario(front: Front, sock: socket.socket) -> None:
+        config = attrs.evolve(LEGACY, answers=("roots/list", "x/fails"))
+        async with front.connect(sock, config=config, on_request=answer) as client:
+            for _ in range(3):
+                await client.request("ping")
+
+    heard = by_hand(front, answers, scenario)
+    answered = [word for word in heard if word.startswith("answer")]
+    assert answered[0] == "answer {'code': -32601, 'message': 'x/unknown is not offered by this client'}"
+    assert sorted(answered[1:]) == [
+        "answer {'code': -32603, 'message': 'Internal error'}",
+        "answer {'roots': []}",
+    ]
+
+
+def test_a_server_at_the_other_end_of_a_socket(front: Front) -> None:
+    catalogue = Catalogue()
+    catalogue.add(Prompt("hello"), lambda: "hello there")
+    server = Server(ServerConfig(info=INFO), PromptServer(catalogue, PromptServerConfig(keys=new_keys())))
+    ours, theirs = socket.socketpair()
+
+    def live() -> None:
+        with blocking.connect(ours) as client:
+            got.append(text(client.get_prompt("hello")))
+            client.wait(0.01)
+            catalogue.put(Prompt("new"))
+            got.append(",".join(client.refresh_prompts().by_name))
+
+    got: list[str] = []
+    client = threading.Thread(target=live)
+    client.start()
+    front.run(lambda front: front.serve(server, theirs))
+    client.join()
+    assert got == ["hello there", "hello,new"]
+    assert ours.fileno() == theirs.fileno() == -1
+
+
+def test_a_silent_probe_leaves_time_for_the_handshake(front: Front) -> None:
+    async def scenario(front: Front) -> None:
+        config = ClientConfig(info=INFO, probe_timeout=0.02)
+        async with front.open_stdio_client(raw_server(mute="server/discover"), config=config) as client:
+            assert client.negotiated.era is Era.LEGACY
+            assert len(await client.list_prompts()) == 30
 
     front.run(scenario)

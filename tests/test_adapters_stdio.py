@@ -124,7 +124,7 @@ def test_a_handler_that_does_not_end_is_given_up_after_the_grace(name: str) -> N
         assert err == (b"" if name == "blocking" else b"cancelled\n") + b"served\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_while_its_input_is_open_and_a_handler_runs(
     name: str, number: signal.Signals
 ) -> None:
@@ -182,7 +182,7 @@ def test_a_cancelled_request_is_not_answered_and_its_handler_stops(name: str) ->
         if name != "blocking":
             server.hears(b"cancelled")
         out, _, code = server.rest()
-        assert [json.loads(line)["id"] for line in out.splitlines()] == [2, 3]
+        assert {json.loads(line)["id"] for line in out.splitlines()} == {2, 3}
         assert code == 0
 
 
@@ -197,12 +197,8 @@ def test_nobody_but_the_protocol_writes_to_stdout_or_reads_stdin(name: str) -> N
         assert b"stray child" in err
 
 
-@pytest.mark.parametrize(
-    "locale",
-    [{"PYTHONIOENCODING": "cp1252"}, {"PYTHONIOENCODING": "cp932"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}],
-    ids=["cp1252", "cp932", "C"],
-)
-def test_the_bytes_are_utf_8_whatever_the_locale(name: str, locale: dict[str, str]) -> None:
+def test_the_bytes_are_utf_8_whatever_the_locale(name: str) -> None:
+    locale = {"PYTHONIOENCODING": "cp1252", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with running(name, env={**os.environ, **locale}) as server:
         server.write(get(1, "special"), get(2, "hello", topic="日本語"))
         out, _, _ = server.rest()
@@ -278,6 +274,8 @@ def test_a_closed_stderr_does_no_harm(name: str) -> None:
         server.write(get(1, "chatter"), get(2, "pid"))
         replies = [json.loads(server.read())["id"] for _ in range(2)]
         assert sorted(replies) == [1, 2]
+        server.process.send_signal(signal.SIGHUP)
+        assert server.process.wait(PATIENCE) == 0
 
 
 def test_a_long_line_in_and_out(name: str) -> None:

@@ -34,6 +34,7 @@ class Service:
         self._tasks: Tasks | None = None
         self._running: dict[IncomingRequest, Callable[[], object]] = {}
         self._links: dict[Link, None] = {}
+        self._started = loop.event()
         self._stopped = loop.event()
         self._clock = Clock(loop)
         hooks = options.get("on_request"), options.get("on_event")
@@ -45,9 +46,16 @@ class Service:
         self._pump.turn()
 
     async def serve(self, stream: ByteStream, *, principal: str | None = None, peer: object = None) -> None:
-        """Serve one peer until it is gone. `principal` is whom the application has authenticated."""
-        wire = LineWire(self.server.open(peer=peer, principal=principal), now())
-        link = Link(self._loop, wire, stream, self.turn)
+        """Serve one peer until it is gone, then close the stream. `principal` is whom the application has
+        authenticated.
+        """
+        try:
+            wire = LineWire(self.server.open(peer=peer, principal=principal), now())
+            await self._carry(Link(self._loop, wire, stream, self.turn))
+        finally:
+            await stream.close()
+
+    async def _carry(self, link: Link) -> None:
         self._links[link] = None
         try:
             async with self._loop.tasks() as tasks:
@@ -58,10 +66,9 @@ class Service:
                 tasks.cancel()
         finally:
             del self._links[link]
-            if not wire.closed:
-                wire.abort(now(), link.reason or "interrupted")
+            if not link.wire.closed:
+                link.wire.abort(now(), link.reason or "interrupted")
             self.turn()
-            await stream.close()
 
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is written within the grace."""
@@ -69,6 +76,10 @@ class Service:
         for link in self._links:
             link.end(CLOSED)
         self.turn()
+
+    async def started(self) -> None:
+        """Return when handlers can be run."""
+        await self._started.wait()
 
     def stop(self) -> None:
         """Let `run` return."""
@@ -81,6 +92,7 @@ class Service:
             self._tasks = tasks
             tasks.start(self._clock.run, self._due)
             self.turn()
+            self._started.set()
             await self._stopped.wait()
             tasks.cancel()
 
@@ -129,6 +141,7 @@ async def opened_service(loop: Loop, server: Server, options: ServerOptions) -> 
         layer.on_change = lambda topic: portal(partial(service.changed, topic))
     async with loop.background(service.run):
         try:
+            await service.started()
             yield service
         finally:
             for layer in layers:

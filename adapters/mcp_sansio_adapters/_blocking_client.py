@@ -23,7 +23,6 @@ from ._reactor import Channel, Reactor
 from ._session import Session, Waiter
 
 GRACE = 2.0
-PIECE = 1 << 20
 
 
 class Peer(Protocol):
@@ -170,7 +169,7 @@ class Connection:
             self._finish(Ending(f"the server cannot be started: {error}"))
             return
         wire = LineWire(self._session.client, now())
-        channel = Channel(self.reactor, wire, peer.fds, piece=PIECE, traffic=self._session.traffic)
+        channel = Channel(self.reactor, wire, peer.fds, self._session.traffic)
         self._current = peer, channel
         peer.watch(channel)
         self.reactor.turn()

@@ -6,14 +6,11 @@ once for both. Cancellation is the loop's own: code here never catches it, it on
 
 from __future__ import annotations
 
-import os
-import select
-import stat
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
 
-from ._pump import READ_SIZE
+from ._fds import can_poll, read_some, write_some
 
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -112,46 +109,32 @@ class Bell:
 
 
 class FdStream:
-    """A stream over file descriptors, which may be shared with other processes and so are left as they
-    are: blocking or not. A readable one is read once, a writable one takes `piece` bytes without blocking
-    (PIPE_BUF for a pipe that blocks). Regular files are always ready, which no selector will say.
-    """
+    """A stream over two file descriptors, which belong to whoever opened them."""
 
-    def __init__(self, loop: Loop, reading: int, writing: int, piece: int = select.PIPE_BUF) -> None:
+    def __init__(self, loop: Loop, reading: int, writing: int) -> None:
         self._loop = loop
         self._reading = reading
         self._writing = writing
-        self._piece = piece
         self._wait_readable = loop.readable if can_poll(reading) else self._at_once
         self._wait_writable = loop.writable if can_poll(writing) else self._at_once
 
     async def receive(self) -> bytes:
         """Some bytes; none at the end."""
-        while True:
+        data = None
+        while data is None:
             await self._wait_readable(self._reading)
-            try:
-                return os.read(self._reading, READ_SIZE)
-            except BlockingIOError:
-                continue
+            data = read_some(self._reading)
+        return data
 
     async def send(self, data: bytes) -> None:
         """Write all of this."""
         rest = memoryview(data)
         while rest:
             await self._wait_writable(self._writing)
-            try:
-                rest = rest[os.write(self._writing, rest[: self._piece]) :]
-            except BlockingIOError:
-                continue
+            rest = rest[write_some(self._writing, rest) :]
 
     async def close(self) -> None:
-        """The descriptors belong to whoever opened them."""
+        """Nothing to do."""
 
     async def _at_once(self, fd: int) -> None:
         await self._loop.checkpoint()
-
-
-def can_poll(fd: int) -> bool:
-    """Whether a selector can wait for this descriptor: not for a regular file, nor for /dev/null."""
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)

@@ -11,7 +11,6 @@ from ._loop import ByteStream, FdStream, Loop, Tasks
 from ._process import EXITED, Child, ProcessSpec
 
 GRACE = 2.0
-PIECE = 1 << 20
 
 
 class Peer(Protocol):
@@ -59,7 +58,7 @@ class ChildPeer:
     def __init__(self, loop: Loop, spec: ProcessSpec) -> None:
         self._loop = loop
         self._child = Child(spec)
-        self.stream = FdStream(loop, self._child.stdout, self._child.stdin, PIECE)
+        self.stream = FdStream(loop, self._child.stdout, self._child.stdin)
 
     def watch(self, link: Link, tasks: Tasks) -> None:
         """Drain stderr, and notice the exit even if the pipes stay open."""

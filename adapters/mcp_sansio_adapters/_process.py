@@ -21,9 +21,9 @@ from typing import TypeAlias
 import attrs
 
 from ._exceptions import Ending
+from ._fds import read_some
 from ._hooks import OnStderr, tell
 from ._line import CLOSED, Line
-from ._pump import READ_SIZE
 
 Pause: TypeAlias = tuple[Callable[[], bool], float | None]
 """A condition to be waited for, and at most how many seconds."""
@@ -141,15 +141,11 @@ class Child:
 
     def read_errors(self) -> None:
         """Keep what there is to read of stderr, and pass it on."""
-        try:
-            data = os.read(self.stderr, READ_SIZE)
-        except BlockingIOError:
-            return
-        if not data:
-            self.errors_over = True
-            return
-        self.tail.feed(data)
-        tell(self.spec.on_stderr, data)
+        data = read_some(self.stderr)
+        if data:
+            self.tail.feed(data)
+            tell(self.spec.on_stderr, data)
+        self.errors_over = data == b""
 
     def parting(self, line: Line) -> Generator[Pause]:
         """End it in good order: what was pulled is written, then down the ladder, then the rest of what it

@@ -14,9 +14,6 @@ import attrs
 
 from mcp_sansio import Machine
 
-READ_SIZE = 65536
-"""How many bytes are read at once."""
-
 
 @attrs.define
 class Traffic:

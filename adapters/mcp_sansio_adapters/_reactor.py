@@ -7,8 +7,6 @@ done, call `handle_timeout` when it is due, and turn the machine after each of t
 from __future__ import annotations
 
 import math
-import os
-import select
 import selectors
 import socket
 from collections.abc import Callable
@@ -19,8 +17,9 @@ from typing import Any
 from mcp_sansio import Machine, Wire
 
 from ._defaults import now
+from ._fds import READ_SIZE, read_some, write_some
 from ._line import CLOSED, Line
-from ._pump import READ_SIZE, Pump, Traffic
+from ._pump import Pump, Traffic
 
 
 class Reactor:
@@ -85,23 +84,14 @@ class Reactor:
 
 
 class Channel(Line):
-    """A line over two file descriptors, which must differ. At most `piece` bytes are written at once, so that
-    a descriptor which blocks does not (PIPE_BUF for a pipe).
-    """
+    """A line over two file descriptors, which must differ: a selector takes each once."""
 
     def __init__(
-        self,
-        reactor: Reactor,
-        wire: Wire,
-        fds: tuple[int, int],
-        *,
-        piece: int = select.PIPE_BUF,
-        traffic: Traffic | None = None,
+        self, reactor: Reactor, wire: Wire, fds: tuple[int, int], traffic: Traffic | None = None
     ) -> None:
         super().__init__(wire, reactor.turn, traffic)
         self._reactor = reactor
         self._reading, self._writing = fds
-        self._piece = piece
         self._rest = memoryview(b"")
         self._watched: set[int] = set()
 
@@ -141,22 +131,19 @@ class Channel(Line):
 
     def _read(self) -> None:
         try:
-            data = os.read(self._reading, READ_SIZE)
-        except BlockingIOError:
-            return
+            data = read_some(self._reading)
         except OSError as error:
             self.read_over = True
             self.end(f"reading failed: {error}")
         else:
-            self.read_over = not data
-            self.feed(data)
+            self.read_over = data == b""
+            if data is not None:
+                self.feed(data)
         self._rewatch()
 
     def _write(self) -> None:
         try:
-            self._rest = self._rest[os.write(self._writing, self._rest[: self._piece]) :]
-        except BlockingIOError:
-            return
+            self._rest = self._rest[write_some(self._writing, self._rest) :]
         except OSError as error:
             self.end(f"writing failed: {error}")
             self.stop_writing()

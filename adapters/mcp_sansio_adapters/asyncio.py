@@ -21,9 +21,9 @@ from typing import Any, TypeAlias
 
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
+from ._fds import READ_SIZE
 from ._front_end import FrontEnd
 from ._loop import AsyncFunction, ByteStream, Event, Tasks
-from ._pump import READ_SIZE
 
 __all__ = [
     "AsyncClient",
