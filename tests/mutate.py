@@ -55,6 +55,17 @@ def files(tests: tuple[str, ...]) -> list[str]:
     return [f"tests/test_{name}.py" for name in tests]
 
 
+FRESH = """
+
+def pytest_runtest_setup():
+    from mcp_sansio import _shapes, _structure
+    for value in [*vars(_shapes).values(), *vars(_structure).values()]:
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
+"""
+"""Without this, mutmut believes that a cached function matters to none but the first test that called it."""
+
+
 # --- functions --------------------------------------------------------------------------------------
 
 
@@ -74,7 +85,7 @@ def without_decorators(source: str) -> str:
 
 
 def settings(module: str) -> str:
-    """What mutmut is told. The tests run in forks of a process that has collected them, its caches empty."""
+    """What mutmut is told. The tests run in forks of a process that has done no more than collect them."""
     return "\n".join(
         (
             "[mutmut]",
@@ -83,6 +94,7 @@ def settings(module: str) -> str:
             "pytest_add_cli_args_test_selection=",
             *(f"  {name}" for name in files(MODULES[module])),
             "process_isolation=forkserver",
+            "timeout_constant=30",
         )
     )
 
@@ -95,6 +107,8 @@ def mutate_functions(module: str) -> None:
         path = copy / "mcp_sansio" / f"{module}.py"
         path.write_text(without_decorators(path.read_text()))
         (copy / "setup.cfg").write_text(settings(module))
+        with (copy / "tests" / "conftest.py").open("a") as conftest:
+            conftest.write(FRESH)
         mutmut = [sys.executable, "-m", "mutmut"]
         subprocess.run(
             [*mutmut, "run", "--max-children", "1"], cwd=copy, stdout=subprocess.DEVNULL, check=True

@@ -271,7 +271,7 @@ MISTAKES: list[Any] = [
     loose.Completion("abc"),
     loose.Completion((), total=1.0),
     loose.Completion((), total=True),
-    loose.GetPromptResult((), extra={"k": object()}),
+    loose.GetPromptResult((), extra={"k": ...}),
     loose.GetPromptResult((), extra=5),
     loose.GetPromptResult(None),
     5,
