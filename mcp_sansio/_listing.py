@@ -303,6 +303,8 @@ class Listing:
     def _page(self, walk: _Running, raw: bytes, now: float) -> None:
         collector = walk.collector
         cursor = collector.add(raw, now, self._lifetime())
+        for hint in collector.nonsense:
+            self._client.emit(Diagnostic("bad-hint", f"{self.spec.method}: {hint} is nonsense"))
         if self._means_done(walk):
             collector.drop_last()
             cursor = None

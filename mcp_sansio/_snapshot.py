@@ -133,6 +133,7 @@ class Collector:
         self.items = 0
         self.bytes = 0
         self.idle = 0
+        self.nonsense: tuple[str, ...] = ()
 
     @property
     def pages(self) -> int:
@@ -152,6 +153,7 @@ class Collector:
         self.idle = self.idle + 1 if len(self.by_name) == before else 0
         self._expires = min(self._expires, now + (default_lifetime if page.ttl is None else page.ttl))
         self._private = self._private or page.scope != "public"
+        self.nonsense = page.nonsense
         return page.next_cursor
 
     def _take(self, entry: tuple[Any, bytes] | str) -> None:

@@ -143,8 +143,8 @@ class Page:
     """One page of a list result, its items still raw.
 
     `ttl` is the freshness in seconds and `scope` who may share it; None where the server said nothing, the
-    cautious value where it said nonsense, for a hint never costs a list. `digest` is what our own server
-    puts into `meta` to say which state of the list this is.
+    cautious value where it said nonsense, for a hint never costs a list; `nonsense` names such hints.
+    `digest` is what our own server puts into `meta` to say which state of the list this is.
     """
 
     items: tuple[bytes, ...]
@@ -153,6 +153,7 @@ class Page:
     scope: Literal["public", "private"] | None
     digest: Any
     meta: Mapping[str, Any] | None
+    nonsense: tuple[str, ...] = ()
 
 
 def structure_page(raw: bytes, result_key: str) -> Page:
@@ -168,14 +169,9 @@ def structure_page(raw: bytes, result_key: str) -> Page:
     items = tuple(map(bytes, page.items))
     if _nests_outside(raw, items):
         raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
-    return Page(
-        items,
-        page.next_cursor,
-        _ttl(bytes(page.ttl)),
-        _scope(bytes(page.scope)),
-        page.meta.get(SNAPSHOT_DIGEST) if page.meta else None,
-        page.meta,
-    )
+    ttl, scope = bytes(page.ttl), bytes(page.scope)
+    digest = page.meta.get(SNAPSHOT_DIGEST) if page.meta else None
+    return Page(items, page.next_cursor, _ttl(ttl), _scope(scope), digest, page.meta, _nonsense(ttl, scope))
 
 
 @functools.lru_cache(maxsize=64)
@@ -216,6 +212,16 @@ def _scope(raw: bytes) -> Literal["public", "private"] | None:
     if not raw:
         return None
     return "public" if _hint(raw) == "public" else "private"
+
+
+def _nonsense(ttl: bytes, scope: bytes) -> tuple[str, ...]:
+    """The hints that are there and cannot be what they say."""
+    milliseconds = _hint(ttl)
+    right = {
+        "ttlMs": not ttl or (type(milliseconds) is int and milliseconds >= 0),
+        "cacheScope": not scope or _hint(scope) in ("public", "private"),
+    }
+    return tuple(hint for hint, sense in right.items() if not sense)
 
 
 def _hint(raw: bytes) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asking import DIGEST, LEGACY, MODERN, SILENT, Asking, names
 
-from mcp_sansio import Listed, ListingConfig, OpFailed, Prompt, PromptArgument, Updated
+from mcp_sansio import Diagnostic, Listed, ListingConfig, OpFailed, Prompt, PromptArgument, Updated
 
 A, B = {"name": "a"}, {"name": "b"}
 
@@ -200,6 +200,8 @@ def test_a_negative_or_nonsensical_time_is_none_at_all_and_costs_no_list(ttl: An
     assert names(snapshot) == ["a"]
     assert snapshot.expires == 0.0
     assert not fresh(asking, 0.0)
+    told = [event.text for event in asking.every(Diagnostic)]
+    assert told == ([] if ttl == 0 and type(ttl) is int else ["prompts/list: ttlMs is nonsense"])
 
 
 def test_a_number_beyond_every_float_is_nonsense_too() -> None:

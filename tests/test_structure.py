@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import MappingProxyType
 from typing import Any
 
@@ -431,6 +432,7 @@ def test_a_freshness_hint_never_costs_the_list(given_ms: bytes, seconds: float) 
     assert page.ttl == seconds
     assert type(page.ttl) is float
     assert page.items == (b"1",)
+    assert page.nonsense == (() if given_ms.isdigit() else ("ttlMs",))
 
 
 @pytest.mark.parametrize(
@@ -447,7 +449,9 @@ def test_a_freshness_hint_never_costs_the_list(given_ms: bytes, seconds: float) 
     ],
 )
 def test_an_unknown_scope_is_private(given: bytes, scope: str) -> None:
-    assert structure_page(b'{"prompts":[],"cacheScope":%b}' % given, "prompts").scope == scope
+    page = structure_page(b'{"prompts":[],"cacheScope":%b}' % given, "prompts")
+    assert page.scope == scope
+    assert page.nonsense == (() if json.loads(given) in ("public", "private") else ("cacheScope",))
 
 
 def test_the_depth_of_a_page_is_limited_exactly_outside_its_items() -> None:
