@@ -244,7 +244,7 @@ MISTAKES: list[Any] = [
     loose.Prompt(5),
     loose.Prompt(None),
     loose.Prompt(b"p"),
-    loose.Prompt("\ud800"),
+    pytest.param(loose.Prompt("\ud800"), id="a lone surrogate"),
     loose.Prompt("p", title=5),
     loose.Prompt("p", description=["d"]),
     loose.Prompt("p", arguments="ab"),
