@@ -217,6 +217,11 @@ def test_unnamed_members_may_not_pose_as_named(name: str) -> None:
         unstructure(GetPromptResult((), extra={name: "x"}), NEWEST)
 
 
+def test_each_unnamed_member_that_poses_is_told() -> None:
+    with pytest.raises(LocalProtocolError, match=r"^extra may not hold _meta, messages$"):
+        unstructure(GetPromptResult((), extra={"_meta": 1, "x": 2, "messages": 3}), NEWEST)
+
+
 def test_absent_members_are_omitted_and_given_ones_are_not() -> None:
     assert unstructure(Prompt("p"), NEWEST) == {"name": "p"}
     assert unstructure(Prompt("p", "", "", (), (), {}), NEWEST) == {
@@ -288,6 +293,13 @@ MISTAKES: list[Any] = [
 def test_a_field_that_holds_something_else_is_refused_in_every_revision(value: Any, version: str) -> None:
     with pytest.raises(LocalProtocolError):
         encode_typed(value, version)
+
+
+def test_a_refusal_names_the_class_and_what_is_wrong() -> None:
+    with pytest.raises(LocalProtocolError, match=r"^expected an attrs value, got int$"):
+        encode_typed(5, NEWEST)
+    with pytest.raises(LocalProtocolError, match=r"^not a valid Prompt: .*\$\.title"):
+        encode_typed(loose.Prompt("p", title=5), NEWEST)
 
 
 def test_an_unknown_revision_is_refused() -> None:
@@ -460,6 +472,19 @@ def test_the_depth_of_a_page_is_limited_exactly_outside_its_items() -> None:
         structure_page(raw % (member % deep(MAX_DEPTH - 2)), "prompts")
         with pytest.raises(InvalidMessage, match="nested deeper than 128"):
             structure_page(raw % (member % deep(MAX_DEPTH - 1)), "prompts")
+
+
+def test_the_depth_of_a_page_is_limited_in_the_fewest_bytes() -> None:
+    raw = b'{"prompts":[],"_meta":{"k":%b}}'
+    structure_page(raw % (b"[" * 126 + b"]" * 126), "prompts")
+    with pytest.raises(InvalidMessage, match="nested deeper than 128"):
+        structure_page(raw % (b"[" * 127 + b"]" * 127), "prompts")
+
+
+def test_a_deep_item_and_a_wide_page_do_not_make_a_deep_page() -> None:
+    wide = b",".join([b"{}"] * (MAX_DEPTH - 4))  # with the page's own, as many brackets as could be nested
+    raw = b'{"prompts":[%b],"_meta":{"k":[%b]}}' % (deep(300), wide)
+    assert structure_page(raw, "prompts").items == (deep(300),)
 
 
 def test_many_and_roomy_items_do_not_make_a_page_deep() -> None:
