@@ -1,6 +1,9 @@
-"""What all tests share: hypothesis without wall-clock deadlines, and repeatable where CI runs it."""
+"""What all tests share: hypothesis without wall-clock deadlines, and repeatable where CI runs it; signals that
+children get as usual, even if whoever runs the tests ignores some (a shell does for its background jobs).
+"""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -8,3 +11,7 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("thorough", deadline=None, max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
+
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
