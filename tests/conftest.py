@@ -1,5 +1,7 @@
-"""What all tests share: hypothesis without wall-clock deadlines, and repeatable where CI runs it; signals that
-children get as usual, even if whoever runs the tests ignores some (a shell does for its background jobs).
+"""What all tests share.
+
+Hypothesis has no wall-clock deadlines, and is repeatable where CI runs it. Children get their signals as
+usual, even if whoever runs the tests ignores some, as a shell does for its background jobs.
 """
 
 import os
