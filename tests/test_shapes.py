@@ -184,6 +184,8 @@ def test_untagged_classes_are_told_apart_by_what_they_require() -> None:
     for resource in (b'{"uri":"u"}', b'{"uri":"u","text":null}'):
         with pytest.raises(InvalidMessage, match=r"Object needs `text` or `blob` at \$\.resource"):
             read(resource)
+    with pytest.raises(InvalidMessage, match="missing required field `uri`"):
+        read(b'{"text":"t"}')
 
 
 def test_a_member_called_type_is_a_member_like_others() -> None:
