@@ -155,6 +155,16 @@ def test_what_is_read_is_as_frozen_as_what_is_constructed(cls: Any, raw: bytes) 
         setattr(value, attrs.fields(cls)[0].name, "other")
 
 
+def test_a_class_without_weak_references_is_filled_without_its_constructor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(*_: object) -> None:
+        raise AssertionError("the constructor of a frozen class takes half the time of a page")
+
+    monkeypatch.setattr(Prompt, "__init__", slow)
+    assert structure(Prompt, b'{"name":"p"}').name == "p"
+
+
 def test_a_class_with_weak_references_keeps_them() -> None:
     value = structure(Size, b'{"width":1}')
     assert weakref.ref(value)() is value
