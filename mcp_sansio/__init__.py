@@ -10,7 +10,7 @@ from ._catalogue import Catalogue, CatalogueSnapshot, Completer, Entry
 from ._client import Client
 from ._client_config import ClientConfig
 from ._content import AskInput, Rendered
-from ._contract import Abandon, Carrier, Endpoint, Machine, Outgoing, Send, Wire
+from ._contract import Abandon, Carrier, Endpoint, Machine, OpenPush, Outgoing, Outlet, Send, Wire
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -23,6 +23,7 @@ from ._errors import (
     Cancelled,
     Closed,
     Failure,
+    HttpFailed,
     Inexpressible,
     InvalidMessage,
     InvalidReply,
@@ -165,6 +166,7 @@ __all__ = [
     "Failure",
     "GetPromptResult",
     "HandlerFailed",
+    "HttpFailed",
     "Icon",
     "ImageContent",
     "Implementation",
@@ -198,8 +200,10 @@ __all__ = [
     "NotificationReceived",
     "Op",
     "OpFailed",
+    "OpenPush",
     "Outcome",
     "Outgoing",
+    "Outlet",
     "PageListed",
     "PingAnswered",
     "ProgressReported",

@@ -35,7 +35,22 @@ class Abandon:
     id: RequestId
 
 
-Outgoing = Send | Abandon
+@attrs.frozen
+class OpenPush:
+    """Open the channel on which a legacy server pushes, where that is an exchange of its own (HTTP GET).
+
+    The wire answers with `Client.push_opened`, `push_lost` or `push_refused`.
+    """
+
+
+Outgoing = Send | Abandon | OpenPush
+
+
+class Outlet(Protocol):
+    """Where a stream's messages about one request go, if that is not the stream's own carrier."""
+
+    def put(self, message: Send) -> None:
+        """Take one message; the response is the last."""
 
 
 class Wire(Protocol):

@@ -197,14 +197,14 @@ class Server(MachineBase):
         members, extra = encode_members(params), encode_meta(meta) or None
         data = notification_bytes(method, b"{" + members + b"}" if members else None, extra)
         if isinstance(to, IncomingRequest):
-            stream = _stream(to)
+            stream, about = _stream(to), to.id
             stream.owed(to)
         elif to.ready:
-            stream = to
+            stream, about = to, None
         else:
             raise LocalProtocolError("a modern client is notified about its requests only")
         self.tick(now)
-        stream.post(Send(data, method))
+        stream.post(Send(data, method), about)
 
     def progress(
         self,

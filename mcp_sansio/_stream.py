@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ._calls import Call, Calls
-from ._contract import Carrier, Outgoing, Send
+from ._contract import Carrier, Outgoing, Outlet, Send
 from ._debts import BatchReply, Owed
 from ._errors import (
     Closed,
@@ -56,6 +56,7 @@ class Stream:
         self._pending = 0
         self._owed: dict[RequestId, Owed] = {}
         self._listeners: dict[RequestId | None, Listener] = {}
+        self._outlets: dict[RequestId, Outlet] = {}
         self._ending: str | None = None
         self._router = Router(self)
         self.calls = Calls(server, self._abandon)
@@ -83,13 +84,26 @@ class Stream:
     # --- endpoint ---
 
     def attach(self, carrier: Carrier, now: float) -> None:
-        """The stream has its carrier, the only one of its life."""
+        """The stream has a carrier; `LocalProtocolError` if it has one already, or is over."""
         if self._carrier is not None or self.done:
-            raise LocalProtocolError("a stream has one carrier")
+            raise LocalProtocolError("a stream has one carrier at a time")
         self.server.tick(now)
         self._carrier = carrier
         if self._outbox:
             self.server.wake(carrier.wire)
+
+    def unplug(self, now: float) -> None:
+        """The carrier is gone, and that means nothing: what is open waits for the next one.
+
+        So it is with a legacy session over HTTP, whose push channel comes and goes ("disconnection SHOULD
+        NOT be interpreted as the client cancelling its request").
+        """
+        self.server.tick(now)
+        self._carrier = None
+
+    def redirect(self, wire_id: RequestId, outlet: Outlet) -> None:
+        """Have messages about the request `wire_id` go to `outlet`, its response being the last."""
+        self._outlets[wire_id] = outlet
 
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether `carrier` is the one that is attached."""
@@ -139,9 +153,17 @@ class Stream:
 
     # --- for the server ---
 
-    def post(self, entry: Send | Marker) -> None:
-        """Queue something to be written, as soon as there is a carrier."""
+    def post(self, entry: Send | Marker, about: RequestId | None = None) -> None:
+        """Queue something to be written, as soon as there is a carrier; or hand it to the outlet of the
+        request that it is about.
+        """
         if self.done:
+            return
+        outlet = None if about is None else self._outlets.get(about)
+        if outlet is not None and about is not None and isinstance(entry, Send):
+            if entry.method is None:
+                del self._outlets[about]
+            outlet.put(entry)
             return
         self._outbox.append(entry)
         self._pending += len(entry.data) if isinstance(entry, Send) else 0
@@ -161,7 +183,7 @@ class Stream:
         self.server.tick(now)
         self._settle(owed, ReplyInput.ANSWER)
         if owed.batch is None:
-            self.post(Send(message, id=request.id))
+            self.post(Send(message, id=request.id), request.id)
         else:
             owed.batch.parts.append(message)
             self.flush(owed.batch)
@@ -233,6 +255,7 @@ class Stream:
             self.end_listener(wire_id, "cancelled by the client")
             return
         self._settle(owed, ReplyInput.CANCEL)
+        self._outlets.pop(wire_id, None)
         self.server.emit(RequestCancelled(owed.request, reason))
         if owed.batch is not None:
             self.flush(owed.batch)
@@ -240,7 +263,7 @@ class Stream:
     def flush(self, batch: BatchReply) -> None:
         """Send the replies to a batch, once it has been read and all are there."""
         if batch.read and batch.waiting == 0 and batch.parts:
-            self.post(Send(b"[" + b",".join(batch.parts) + b"]"))
+            self.post(Send(b"[" + b",".join(batch.parts) + b"]"), batch.about)
             batch.parts.clear()
 
     # --- inside ---
