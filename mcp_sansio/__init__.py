@@ -10,7 +10,7 @@ from ._catalogue import Catalogue, CatalogueSnapshot, Completer, Entry
 from ._client import Client
 from ._client_config import ClientConfig
 from ._content import AskInput, Rendered
-from ._contract import Abandon, Carrier, Endpoint, Machine, OpenPush, Outgoing, Outlet, Send, Wire
+from ._contract import Abandon, Carrier, Endpoint, Machine, OpenPush, Outgoing, Outlet, Port, Send, Wire
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -206,6 +206,7 @@ __all__ = [
     "Outlet",
     "PageListed",
     "PingAnswered",
+    "Port",
     "ProgressReported",
     "Prompt",
     "PromptArgument",
