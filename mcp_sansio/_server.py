@@ -197,14 +197,14 @@ class Server(MachineBase):
         members, extra = encode_members(params), encode_meta(meta) or None
         data = notification_bytes(method, b"{" + members + b"}" if members else None, extra)
         if isinstance(to, IncomingRequest):
-            stream, about = _stream(to), to.id
-            stream.owed(to)
+            stream = _stream(to)
+            outlet = stream.owed(to).outlet
         elif to.ready:
-            stream, about = to, None
+            stream, outlet = to, None
         else:
             raise LocalProtocolError("a modern client is notified about its requests only")
         self.tick(now)
-        stream.post(Send(data, method), about)
+        stream.send(Send(data, method), outlet)
 
     def progress(
         self,

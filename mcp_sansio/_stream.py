@@ -56,7 +56,7 @@ class Stream:
         self._pending = 0
         self._owed: dict[RequestId, Owed] = {}
         self._listeners: dict[RequestId | None, Listener] = {}
-        self._outlets: dict[RequestId, Outlet] = {}
+        self._outlet: Outlet | None = None  # of the message that is being received
         self._ending: str | None = None
         self._router = Router(self)
         self.calls = Calls(server, self._abandon)
@@ -70,6 +70,11 @@ class Stream:
     def ready(self) -> bool:
         """Whether a legacy client has said that it is initialized."""
         return self._router.ready
+
+    @property
+    def version(self) -> str | None:
+        """The revision of the legacy session; None before `initialize` and for modern peers."""
+        return self._router.version
 
     @property
     def ending(self) -> bool:
@@ -101,19 +106,19 @@ class Stream:
         self.server.tick(now)
         self._carrier = None
 
-    def redirect(self, wire_id: RequestId, outlet: Outlet) -> None:
-        """Have messages about the request `wire_id` go to `outlet`, its response being the last."""
-        self._outlets[wire_id] = outlet
-
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
-    def receive(self, message: Message | Batch | Malformed, now: float) -> None:
-        """Take one message in."""
+    def receive(
+        self, message: Message | Batch | Malformed, now: float, outlet: Outlet | None = None
+    ) -> None:
+        """Take one message in; what there is to say about it goes to `outlet`, if there is one."""
         now = self.server.tick(now)
         if self._ending is None:
+            self._outlet = outlet
             self._router.receive(message, now)
+            self._outlet = None
 
     def receive_eof(self, reason: str, now: float) -> None:
         """The peer has finished: what it asked for may still be answered, nobody listens any more."""
@@ -153,17 +158,21 @@ class Stream:
 
     # --- for the server ---
 
-    def post(self, entry: Send | Marker, about: RequestId | None = None) -> None:
-        """Queue something to be written, as soon as there is a carrier; or hand it to the outlet of the
-        request that it is about.
-        """
+    @property
+    def outlet(self) -> Outlet | None:
+        """Where answers to the message go that is being received; None for the carrier."""
+        return self._outlet
+
+    def send(self, message: Send, outlet: Outlet | None) -> None:
+        """Send something about a message that came in to the outlet that came with it."""
+        if outlet is None:
+            self.post(message)
+        else:
+            outlet.put(message)
+
+    def post(self, entry: Send | Marker) -> None:
+        """Queue something to be written, as soon as there is a carrier."""
         if self.done:
-            return
-        outlet = None if about is None else self._outlets.get(about)
-        if outlet is not None and about is not None and isinstance(entry, Send):
-            if entry.method is None:
-                del self._outlets[about]
-            outlet.put(entry)
             return
         self._outbox.append(entry)
         self._pending += len(entry.data) if isinstance(entry, Send) else 0
@@ -183,7 +192,7 @@ class Stream:
         self.server.tick(now)
         self._settle(owed, ReplyInput.ANSWER)
         if owed.batch is None:
-            self.post(Send(message, id=request.id), request.id)
+            self.send(Send(message, id=request.id), owed.outlet)
         else:
             owed.batch.parts.append(message)
             self.flush(owed.batch)
@@ -232,12 +241,14 @@ class Stream:
         for owed in [*self._owed.values()]:
             self._settle(owed, ReplyInput.DROP)
             self.server.emit(RequestCancelled(owed.request, reason))
+            if owed.outlet is not None:
+                owed.outlet.end()
 
     def owe(self, request: IncomingRequest, batch: BatchReply | None) -> None:
         """Take on a debt."""
         if batch is not None:
             batch.waiting += 1
-        self._owed[request.id] = Owed(request, batch)
+        self._owed[request.id] = Owed(request, batch, self._outlet)
 
     @property
     def in_flight(self) -> int:
@@ -255,16 +266,21 @@ class Stream:
             self.end_listener(wire_id, "cancelled by the client")
             return
         self._settle(owed, ReplyInput.CANCEL)
-        self._outlets.pop(wire_id, None)
         self.server.emit(RequestCancelled(owed.request, reason))
         if owed.batch is not None:
             self.flush(owed.batch)
+        elif owed.outlet is not None:
+            owed.outlet.end()
 
     def flush(self, batch: BatchReply) -> None:
         """Send the replies to a batch, once it has been read and all are there."""
-        if batch.read and batch.waiting == 0 and batch.parts:
-            self.post(Send(b"[" + b",".join(batch.parts) + b"]"), batch.about)
+        if not batch.read or batch.waiting:
+            return
+        if batch.parts:
+            self.send(Send(b"[" + b",".join(batch.parts) + b"]"), batch.outlet)
             batch.parts.clear()
+        elif batch.outlet is not None:
+            batch.outlet.end()
 
     # --- inside ---
 
