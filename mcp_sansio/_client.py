@@ -373,18 +373,19 @@ class Client(MachineBase):
 
     def _abandon(self, call: Call) -> None:
         """Tell the server that nobody waits: "stdio: the client MUST send notifications/cancelled";
-        "Streamable HTTP: closing the SSE response stream is the cancellation signal". Negotiation is never
-        cancelled.
+        "Streamable HTTP: closing the SSE response stream is the cancellation signal", in the modern era. In
+        the legacy one it says nothing, but the exchange has become useless. Negotiation is never cancelled.
         """
+        if self._carrier is None:
+            return
+        shared = self._carrier.shared
         negotiation = call.urgent and call.method != "subscriptions/listen"
-        if negotiation or self._carrier is None:
-            return
-        if self.era is Era.MODERN and not self._carrier.shared:
+        if not negotiation and (shared or self.era is not Era.MODERN):
+            params = b'{"requestId":%d}' % call.wire_id
+            data = notification_bytes("notifications/cancelled", params, None)
+            self._post(Send(data, "notifications/cancelled"))
+        if not shared:
             self._post(Abandon(call.wire_id))
-            return
-        params = b'{"requestId":%d}' % call.wire_id
-        data = notification_bytes("notifications/cancelled", params, None)
-        self._post(Send(data, "notifications/cancelled"))
 
     # replies
 

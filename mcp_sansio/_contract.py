@@ -28,8 +28,8 @@ class Send:
 class Abandon:
     """Nobody waits for the answer to `id` any more: close its exchange.
 
-    Only for carriers that give each request an exchange of its own; on a shared channel the endpoint
-    sends `notifications/cancelled` instead.
+    Only for carriers that give each request an exchange of its own; on a shared channel, and in the legacy
+    era, the endpoint sends `notifications/cancelled`.
     """
 
     id: RequestId

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
 MAX_LOSSES = 3
+PASSING = (408, 429)
+CREDENTIALS = (401, 403, 407)
 SERVER_TROUBLE = 500
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
@@ -132,7 +134,7 @@ class Negotiator:
         """The probe or the handshake is over."""
         if isinstance(outcome, Closed | Cancelled) or self._state is Negotiation.DOWN:
             return
-        if isinstance(outcome, Lost | HttpFailed):
+        if isinstance(outcome, Lost) or (isinstance(outcome, HttpFailed) and not _is_evidence(outcome)):
             self._unheard(call, outcome, now)
         elif call is self._probe:
             self._probe = None
@@ -148,18 +150,20 @@ class Negotiator:
         if call is self._probe:
             self._probe = None
             self._client.cancel_timer(self._silent)
-        passing = isinstance(outcome, Lost) or outcome.status >= SERVER_TROUBLE
-        asking = self._state in (Negotiation.PROBING, Negotiation.SHAKING)
-        if asking and passing and self._losses < MAX_LOSSES:
+            if self._state is Negotiation.OVERLAP:
+                return  # the handshake is under way
+        passing = isinstance(outcome, Lost) or outcome.status not in CREDENTIALS
+        if passing and self._losses < MAX_LOSSES:
             self._client.set_timer(self._ask_again, now + self._config.delay(self._losses), call.method)
             self._losses += 1
-            return
-        what = outcome.reason if isinstance(outcome, Lost) else f"HTTP {outcome.status} {outcome.reason}"
-        self._fail(f"no answer to {call.method}: {what}", now)
+        elif self._late is None or not self._fall_forward(self._late, now):
+            what = outcome.reason if isinstance(outcome, Lost) else _http(outcome)
+            self._fail(f"no answer to {call.method}: {what}", now)
 
     def _ask_again(self, method: Hashable, now: float) -> None:
         if method == "initialize":
-            self._shake(self._tried[-1], now)
+            version, self._tried = self._tried[-1], self._tried[:-1]
+            self._shake(version, now)
         else:
             self._discover(self._version_probed, now)
 
@@ -362,7 +366,20 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         return outcome.decode()
     if isinstance(outcome, RpcError):
         raise InvalidMessage(_described(outcome))
+    if isinstance(outcome, HttpFailed):
+        raise InvalidMessage(_http(outcome))
     raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else "no answer in time")
+
+
+def _is_evidence(answer: HttpFailed) -> bool:
+    """Whether a status tells something about the era: what a server says of our credentials, or of trouble
+    that may pass, does not. "If the body is empty or is not a recognized modern JSON-RPC error, fall back."
+    """
+    return answer.status < SERVER_TROUBLE and answer.status not in PASSING + CREDENTIALS
+
+
+def _http(answer: HttpFailed) -> str:
+    return f"HTTP {answer.status} {answer.reason}".rstrip()
 
 
 def _described(error: RpcError) -> str:
