@@ -373,7 +373,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
 
 def _is_evidence(answer: HttpFailed) -> bool:
     """Whether a status tells something about the era: what a server says of our credentials, or of trouble
-    that may pass, does not. "If the body is empty or is not a recognized modern JSON-RPC error, fall back."
+    that may pass, does not. "If the body is empty or is not a recognized modern JSON-RPC error, fall back".
     """
     return answer.status < SERVER_TROUBLE and answer.status not in PASSING + CREDENTIALS
 
