@@ -35,8 +35,8 @@ NAME_FIELDS: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "
 def fields(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Header fields by lower-case name, their values without the white space around them."""
     found: dict[str, str] = {}
-    for name, value in headers:
-        key, value = name.lower(), value.strip(" \t")
+    for name, given in headers:
+        key, value = name.lower(), given.strip(" \t")
         found[key] = f"{found[key]}, {value}" if key in found else value
     return found
 
