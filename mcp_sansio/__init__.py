@@ -73,6 +73,10 @@ from ._events import (
     WalkFailed,
     WireFailed,
 )
+from ._http_client import HttpClient
+from ._http_exchange import End, Head, HttpExchange
+from ._http_reply import ClientExchange
+from ._http_server import HttpServer, HttpServerConfig
 from ._json import (
     Batch,
     ErrorResponse,
@@ -149,6 +153,7 @@ __all__ = [
     "ChannelChanged",
     "Client",
     "ClientConfig",
+    "ClientExchange",
     "ClientLayer",
     "Closed",
     "Completer",
@@ -158,6 +163,7 @@ __all__ = [
     "Diagnostic",
     "Disconnected",
     "EmbeddedResource",
+    "End",
     "Endpoint",
     "Entry",
     "Era",
@@ -166,7 +172,12 @@ __all__ = [
     "Failure",
     "GetPromptResult",
     "HandlerFailed",
+    "Head",
+    "HttpClient",
+    "HttpExchange",
     "HttpFailed",
+    "HttpServer",
+    "HttpServerConfig",
     "Icon",
     "ImageContent",
     "Implementation",
