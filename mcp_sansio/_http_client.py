@@ -261,11 +261,8 @@ class HttpClient:
             self.finish(asking)
 
     def _overdue(self, key: Hashable, now: float) -> None:
-        errand = cast("ClientErrand", key)
-        exchange = self._errands[errand]
-        if exchange is not None:
-            exchange.abort(now, "no answer in time")
-        self.client.wake(self)
+        exchange = self._errands[cast("ClientErrand", key)]
+        cast("ClientExchange", exchange).abort(now, "no answer in time")  # the timer runs while there is one
 
     def _due(self, key: Hashable, now: float) -> None:
         self._again.append(cast("ClientErrand", key))
