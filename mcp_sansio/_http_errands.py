@@ -17,6 +17,7 @@ from ._errors import HttpFailed, InvalidReply, Lost
 from ._events import Diagnostic
 from ._http_reply import Answer, Errand, Headers, Incoming, is_ok
 from ._json import Batch, ErrorResponse, Malformed, RequestId, Response
+from ._negotiation import CREDENTIALS, may_pass
 from ._sse import SseDecoder
 from ._versions import Era
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 MAX_FAILURES = 3
 """How often in a row reaching the server may fail before a stream, or a message, is given up."""
 
-CREDENTIALS = (401, 403, 407)
-TROUBLE = 500
-PASSING = (408, 429)
 NEGOTIATION = ("server/discover", "initialize")
 INITIALIZED = "notifications/initialized"
 OLD_TRANSPORT = (400, 404, 405)
@@ -100,7 +98,7 @@ class Asking(ClientErrand):
         says nothing about the protocol, whatever it says.
         """
         message = answer.message
-        deaf = answer.status in CREDENTIALS or (answer.status >= TROUBLE and self._what in NEGOTIATION)
+        deaf = answer.status in CREDENTIALS or (self._what in NEGOTIATION and may_pass(answer.status))
         if answer.ok and message is not None:
             self._client.receive(self._own(message), now)
             self._client.settle(self.id, InvalidReply("the body is not the reply to this request"), now)
@@ -192,7 +190,7 @@ class Pushing(ClientErrand):
             self._http.session_gone(now)
             return
         self._http.finish(self)
-        if answer.status >= TROUBLE or answer.status in PASSING:
+        if may_pass(answer.status):
             self._client.channels.push_lost(now, None)
         else:
             self._client.channels.push_refused(now)

@@ -99,12 +99,13 @@ class ClientExchange:
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take some of the body in; what it says is processed before this returns."""
+        if self.closed or not self._status:
+            return
         if self._events is None:
             self._collect(data, now)
             return
         for event in self._events.feed(data):
-            if not self.closed:
-                self._tell(event, now)
+            self._tell(event, now)
 
     def receive_eof(self, now: float) -> None:
         """The reply is complete. An event that lacks its blank line counts if it is a whole message."""
@@ -118,8 +119,6 @@ class ClientExchange:
         self._over(reason, now)
 
     def _collect(self, data: bytes, now: float) -> None:
-        if self.closed or not self._status:
-            return
         self._received += data
         if len(self._received) > self._limit:
             reason = f"a body over the limit of {self._limit} bytes"
@@ -142,9 +141,8 @@ class ClientExchange:
         rest = self._events.finish() if self._events is not None else None
         if isinstance(rest, Overlong) or (rest is not None and not isinstance(parse(rest.data), Malformed)):
             self._tell(rest, now)
-        if not self.closed:
-            self.closed = True
-            self._errand.ended(reason, self._events, now)
+        self.closed = True
+        self._errand.ended(reason, self._events, now)
 
     def _tell(self, event: SseEvent | Overlong, now: float) -> None:
         """Other events than messages are other people's."""

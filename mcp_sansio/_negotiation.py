@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
 MAX_LOSSES = 3
-PASSING = (408, 429)
 CREDENTIALS = (401, 403, 407)
-SERVER_TROUBLE = 500
+"""The HTTP statuses that say something about our credentials, and so nothing about anything else."""
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 
@@ -371,11 +370,16 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else "no answer in time")
 
 
+def may_pass(status: int) -> bool:
+    """Whether an HTTP status speaks of trouble that may pass."""
+    return status >= 500 or status in (408, 429)
+
+
 def _is_evidence(answer: HttpFailed) -> bool:
-    """Whether a status tells something about the era: what a server says of our credentials, or of trouble
-    that may pass, does not. "If the body is empty or is not a recognized modern JSON-RPC error, fall back".
+    """Whether an answer that has no message tells something about the era. "If the body is empty or is not a
+    recognized modern JSON-RPC error, fall back".
     """
-    return answer.status < SERVER_TROUBLE and answer.status not in PASSING + CREDENTIALS
+    return answer.status not in CREDENTIALS and not may_pass(answer.status)
 
 
 def _http(answer: HttpFailed) -> str:
