@@ -110,9 +110,7 @@ class Stream:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
-    def receive(
-        self, message: Message | Batch | Malformed, now: float, outlet: Outlet | None = None
-    ) -> None:
+    def receive(self, message: Message | Batch | Malformed, now: float, outlet: Outlet | None = None) -> None:
         """Take one message in; what there is to say about it goes to `outlet`, if there is one."""
         now = self.server.tick(now)
         if self._ending is None:
