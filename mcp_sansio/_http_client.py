@@ -19,7 +19,7 @@ from ._client import Client
 from ._contract import Abandon, Carrier, OpenPush, Send
 from ._errors import LocalProtocolError
 from ._events import Diagnostic
-from ._http_errands import INITIALIZED, Asking, ClientErrand, Pushing, Telling
+from ._http_errands import Asking, ClientErrand, Pushing, Telling
 from ._http_reply import ClientExchange, Headers
 from ._http_rules import EVENT_STREAM, JSON, NAME_FIELDS, encode_value
 from ._json import MAX_DEPTH, RequestId, decode
@@ -150,7 +150,7 @@ class HttpClient:
             self._asking[message.id] = asking
             return asking
         telling = Telling(self, "POST", headers, message.data, message.method or "a response")
-        if message.method == INITIALIZED:
+        if message.method == "notifications/initialized":
             self._barrier = telling
         return telling
 
@@ -223,6 +223,10 @@ class HttpClient:
             self._barrier = None
             self.client.wake(self)
 
+    def waits_for(self, errand: ClientErrand) -> bool:
+        """Whether nothing leaves before the server has seen this message."""
+        return errand is self._barrier
+
     @property
     def in_session(self) -> bool:
         """Whether the server has given a session id, which goes with every request."""
@@ -261,7 +265,9 @@ class HttpClient:
             self.finish(asking)
 
     def _overdue(self, key: Hashable, now: float) -> None:
-        exchange = self._errands[cast("ClientErrand", key)]
+        errand = cast("ClientErrand", key)
+        exchange = self._errands[errand]
+        self.passed(errand)  # it may have been seen all the same
         cast("ClientExchange", exchange).abort(now, "no answer in time")  # the timer runs while there is one
 
     def _due(self, key: Hashable, now: float) -> None:

@@ -28,7 +28,6 @@ MAX_FAILURES = 3
 """How often in a row reaching the server may fail before a stream, or a message, is given up."""
 
 NEGOTIATION = ("server/discover", "initialize")
-INITIALIZED = "notifications/initialized"
 OLD_TRANSPORT = (400, 404, 405)
 OLD_TRANSPORT_HINT = (
     "; perhaps the server speaks the HTTP+SSE transport of 2024-11-05 only, which is not supported"
@@ -161,7 +160,12 @@ class Telling(ClientErrand):
         self._http.finish(self)
 
     def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
-        if not self._heard and self._what == INITIALIZED and self._try_again(now):
+        """A server that has not heard that we are initialized would never push anything: a session in which
+        that cannot be said is none.
+        """
+        if not self._heard and self._http.waits_for(self):
+            if not self._try_again(now):
+                self._http.session_gone(now)
             return
         self._http.finish(self)
         if not self._heard:

@@ -190,7 +190,7 @@ def test_nothing_overtakes_initialized() -> None:
     assert [asks(made) for made in web.pull()] == ["ping"]
 
 
-def test_initialized_has_to_arrive_but_not_at_any_price() -> None:
+def test_a_session_in_which_initialized_does_not_arrive_is_none() -> None:
     web = Asker(versions=(LEGACY,))
     web.client.request("ping", None, 0.0)
     web.reply(web.one("initialize"), {"protocolVersion": LEGACY, "capabilities": {}})
@@ -199,10 +199,22 @@ def test_initialized_has_to_arrive_but_not_at_any_price() -> None:
         assert web.pull() == []
         web.wait(seconds)
     assert web.open("ping") == []
-    web.one("notifications/initialized").abort(web.now, "gone")
-    assert [event.text for event in web.of(Diagnostic)] == ["notifications/initialized: gone"]
+    web.one("notifications/initialized").abort(web.now)
     assert web.count("notifications/initialized") == 4
+    assert web.of(Disconnected) == [Disconnected("the session is lost")]
+    web.say_legacy()
     assert len(web.open("ping")) == 1
+
+
+def test_a_server_that_does_not_answer_initialized_may_have_heard_it() -> None:
+    web = Asker(versions=(LEGACY,), quiet_timeout=10.0)
+    web.reply(web.one("initialize"), {"protocolVersion": LEGACY, "capabilities": {}})
+    web.pull()
+    web.wait(9.0)
+    web.client.request("ping", None, web.now)
+    web.wait(1.0)
+    assert len(web.open("ping")) == 1
+    assert [event.kind for event in web.of(Diagnostic)] == ["message-lost"]
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])
