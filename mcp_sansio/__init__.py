@@ -10,7 +10,7 @@ from ._catalogue import Catalogue, CatalogueSnapshot, Completer, Entry
 from ._client import Client
 from ._client_config import ClientConfig
 from ._content import AskInput, Rendered
-from ._contract import Abandon, Carrier, Endpoint, Machine, Outgoing, Send, Wire
+from ._contract import Abandon, Carrier, Endpoint, Machine, OpenPush, Outgoing, Outlet, Port, Send, Wire
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -23,6 +23,7 @@ from ._errors import (
     Cancelled,
     Closed,
     Failure,
+    HttpFailed,
     Inexpressible,
     InvalidMessage,
     InvalidReply,
@@ -72,6 +73,10 @@ from ._events import (
     WalkFailed,
     WireFailed,
 )
+from ._http_client import HttpClient
+from ._http_exchange import End, Head, HttpExchange
+from ._http_reply import ClientExchange
+from ._http_server import HttpServer, HttpServerConfig
 from ._json import (
     Batch,
     ErrorResponse,
@@ -148,6 +153,7 @@ __all__ = [
     "ChannelChanged",
     "Client",
     "ClientConfig",
+    "ClientExchange",
     "ClientLayer",
     "Closed",
     "Completer",
@@ -157,6 +163,7 @@ __all__ = [
     "Diagnostic",
     "Disconnected",
     "EmbeddedResource",
+    "End",
     "Endpoint",
     "Entry",
     "Era",
@@ -165,6 +172,12 @@ __all__ = [
     "Failure",
     "GetPromptResult",
     "HandlerFailed",
+    "Head",
+    "HttpClient",
+    "HttpExchange",
+    "HttpFailed",
+    "HttpServer",
+    "HttpServerConfig",
     "Icon",
     "ImageContent",
     "Implementation",
@@ -198,10 +211,13 @@ __all__ = [
     "NotificationReceived",
     "Op",
     "OpFailed",
+    "OpenPush",
     "Outcome",
     "Outgoing",
+    "Outlet",
     "PageListed",
     "PingAnswered",
+    "Port",
     "ProgressReported",
     "Prompt",
     "PromptArgument",

@@ -19,6 +19,7 @@ from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
     Cancelled,
     Closed,
+    Failure,
     InvalidMessage,
     InvalidReply,
     LocalProtocolError,
@@ -76,7 +77,7 @@ class Client(MachineBase):
         self._rounds = RoundTrips(self, self._calls)
         self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
-        self._channels = Subscriptions(self, layers)
+        self.channels = Subscriptions(self, layers)
         for layer in layers:
             layer.bind(self)
 
@@ -104,7 +105,7 @@ class Client(MachineBase):
 
     def channel(self, topic: str) -> bool | None:
         """Whether changes of `topic` are announced; None while that is being found out."""
-        return self._channels.state(topic)
+        return self.channels.state(topic)
 
     # --- verbs ---
 
@@ -216,11 +217,29 @@ class Client(MachineBase):
         self.emit(Disconnected(reason))
         for layer in self._layers:
             layer.closed(reason, now)
-        self._channels.detach(now)
+        self.channels.detach(now)
         self._calls.end_all(CallInput.LOSE, Lost(reason), now)
         for entry in unsent:
             if _waits(entry):  # negotiation begins anew on the next carrier
                 self._calls.end(entry, CallInput.CANCEL, Cancelled(), now)
+
+    def settle(self, wire_id: RequestId, failure: Failure, now: float) -> None:
+        """The exchange of one request ended without its reply; the carrier, and all else on it, lives."""
+        call = self._calls.answered(wire_id)
+        if call is not None:
+            lost = isinstance(failure, Lost)
+            self._calls.end(call, CallInput.LOSE if lost else CallInput.ANSWER, failure, self.tick(now))
+
+    def session_lost(self, now: float) -> None:
+        """The server has forgotten the session: begin a new one on the same carrier.
+
+        "When a client receives HTTP 404 in response to a request containing an MCP-Session-Id, it MUST start
+        a new session." What had left is lost; what is safe to repeat is asked again.
+        """
+        carrier = self._carrier
+        if carrier is not None and not self.done:
+            self.detach("the session is lost", now)
+            self.attach(carrier, now)
 
     def fail(self, reason: str, now: float) -> None:
         """The carrier broke."""
@@ -273,17 +292,22 @@ class Client(MachineBase):
         self._post(call, urgent=urgent)
         return call
 
+    @property
+    def shared(self) -> bool:
+        """Whether everything travels on one channel; false where each request has its own exchange."""
+        return self._carrier is None or self._carrier.shared
+
     def post(self, message: Call | Send) -> None:
         """Send something when its turn comes."""
         self._post(message)
 
-    def post_urgent(self, message: Send) -> None:
+    def post_urgent(self, message: Outgoing) -> None:
         """Send a message ahead of everything that waits."""
         self._post(message, urgent=True)
 
     def negotiated(self, now: float) -> None:
         """The era is known: open the channel first, then let everybody go on."""
-        self._channels.opened(now)
+        self.channels.opened(now)
         for layer in self._layers:
             layer.opened(now)
         self._wake()
@@ -311,7 +335,7 @@ class Client(MachineBase):
             layer.finished(reason, now)
         self._negotiator.close()
         self._incoming.detach(reason)
-        self._channels.detach(now)
+        self.channels.detach(now)
         self.done = True
         self._calls.end_all(CallInput.CLOSE, Closed(reason), now)
         left = (*self._urgent, *(self._outbox if may_leave else ()))
@@ -349,18 +373,19 @@ class Client(MachineBase):
 
     def _abandon(self, call: Call) -> None:
         """Tell the server that nobody waits: "stdio: the client MUST send notifications/cancelled";
-        "Streamable HTTP: closing the SSE response stream is the cancellation signal". Negotiation is never
-        cancelled.
+        "Streamable HTTP: closing the SSE response stream is the cancellation signal", in the modern era. In
+        the legacy one it says nothing, but the exchange has become useless. Negotiation is never cancelled.
         """
+        if self._carrier is None:
+            return
+        shared = self._carrier.shared
         negotiation = call.urgent and call.method != "subscriptions/listen"
-        if negotiation or self._carrier is None:
-            return
-        if self.era is Era.MODERN and not self._carrier.shared:
+        if not negotiation and (shared or self.era is not Era.MODERN):
+            params = b'{"requestId":%d}' % call.wire_id
+            data = notification_bytes("notifications/cancelled", params, None)
+            self._post(Send(data, "notifications/cancelled"))
+        if not shared:
             self._post(Abandon(call.wire_id))
-            return
-        params = b'{"requestId":%d}' % call.wire_id
-        data = notification_bytes("notifications/cancelled", params, None)
-        self._post(Send(data, "notifications/cancelled"))
 
     # replies
 
@@ -407,13 +432,13 @@ class Client(MachineBase):
                 self.emit(Diagnostic("bad-progress", problem))
         elif message.method == "notifications/cancelled":
             self._cancelled(params, now)
-        elif not self._channels.notified(message.method, params, now):
+        elif not self.channels.notified(message.method, params, now):
             self.emit(NotificationReceived(message.method, params))
 
     def _cancelled(self, params: Mapping[str, Any], now: float) -> None:
         wire_id = params.get("requestId")
         if self.era is Era.MODERN:
-            self._channels.cancelled(wire_id, now)
+            self.channels.cancelled(wire_id, now)
         elif is_id(wire_id):
             self._incoming.cancelled(wire_id, text(params.get("reason")))
 

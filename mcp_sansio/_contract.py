@@ -28,22 +28,37 @@ class Send:
 class Abandon:
     """Nobody waits for the answer to `id` any more: close its exchange.
 
-    Only for carriers that give each request an exchange of its own; on a shared channel the endpoint
-    sends `notifications/cancelled` instead.
+    Only for carriers that give each request an exchange of its own; on a shared channel, and in the legacy
+    era, the endpoint sends `notifications/cancelled`.
     """
 
     id: RequestId
 
 
-Outgoing = Send | Abandon
+@attrs.frozen
+class OpenPush:
+    """Open the channel on which a legacy server pushes, where that is an exchange of its own (HTTP GET).
+
+    The wire answers with `Client.push_opened`, `push_lost` or `push_refused`.
+    """
 
 
-class Wire(Protocol):
-    """Bytes on one side, an endpoint on the other. Every byte wire has this contract.
+Outgoing = Send | Abandon | OpenPush
 
-    `receive_data` never raises for what the peer did and any split of the input is equal.
-    `data_to_send` drains: what it returned is the caller's to write, in order. `abort` is for a write
-    that failed or was cancelled half-way: what was not written is gone, and so is the wire.
+
+class Outlet(Protocol):
+    """Where what a stream has to say about one incoming message goes, if not to the stream's own carrier."""
+
+    def put(self, message: Send) -> None:
+        """Take one message; the response is the last."""
+
+    def end(self) -> None:
+        """No response will come: the request was cancelled, or the stream is over. May be said twice."""
+
+
+class Port(Protocol):
+    """What an endpoint is attached to, and `next_ready` returns: a `Wire`, or something over HTTP, where one
+    exchange after the other carries what one byte stream does elsewhere. `token` is the adapter's own.
     """
 
     token: Any
@@ -52,6 +67,15 @@ class Wire(Protocol):
     def closed(self) -> bool:
         """Whether nothing will be read or written any more."""
         ...
+
+
+class Wire(Port, Protocol):
+    """Bytes on one side, an endpoint on the other. Every byte wire has this contract.
+
+    `receive_data` never raises for what the peer did and any split of the input is equal.
+    `data_to_send` drains: what it returned is the caller's to write, in order. `abort` is for a write
+    that failed or was cancelled half-way: what was not written is gone, and so is the wire.
+    """
 
     @property
     def want_read(self) -> bool:
@@ -79,7 +103,7 @@ class Wire(Protocol):
 class Carrier:
     """What an endpoint learns about the wire that it rides on."""
 
-    wire: Wire
+    wire: Port
     shared: bool = True
 
 
@@ -122,7 +146,7 @@ class Endpoint(Protocol):
 class Machine(Protocol):
     """A `Client` or a `Server`, as the pump of an adapter drives it."""
 
-    def next_ready(self) -> Wire | None:
+    def next_ready(self) -> Port | None:
         """A wire that has output, or whose `closed` changed."""
 
     def next_event(self) -> Any:

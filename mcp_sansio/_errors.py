@@ -116,5 +116,15 @@ class TooManyRounds:
     rounds: int
 
 
-Failure = RpcError | TimedOut | Lost | Cancelled | Closed | InvalidReply | NotSupported | TooManyRounds
+@attrs.frozen
+class HttpFailed:
+    """The server answered with an HTTP status that carries no message of the protocol."""
+
+    status: int
+    reason: str
+
+
+Failure = (
+    RpcError | TimedOut | Lost | Cancelled | Closed | InvalidReply | NotSupported | TooManyRounds | HttpFailed
+)
 """Why a call failed: the peer's own error, or one of the local reasons."""

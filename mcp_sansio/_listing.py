@@ -24,6 +24,7 @@ from ._errors import (
     Failure,
     InvalidMessage,
     InvalidReply,
+    Lost,
     NotSupported,
     RpcError,
 )
@@ -35,6 +36,10 @@ from ._waiters import Answer, Result, Waiters
 
 if TYPE_CHECKING:
     from ._client import Client
+
+
+MAX_LOSSES = 2
+"""How often one walk asks again for pages whose exchanges were lost."""
 
 
 @attrs.frozen(kw_only=True)
@@ -69,6 +74,7 @@ class _Running:
     call: Call
     collector: Collector
     cursor: str | None = None
+    losses: int = 0
 
 
 class Listing:
@@ -358,7 +364,10 @@ class Listing:
         and re-fetch from the beginning". Once.
         """
         refused = isinstance(failure, RpcError) and failure.code != INTERNAL_ERROR
-        if not refused or walk.cursor is None:
+        if isinstance(failure, Lost) and walk.losses < MAX_LOSSES:
+            self._client.set_timer(self._ask_again, now + self._client.config.delay(walk.losses))
+            walk.losses += 1
+        elif not refused or walk.cursor is None:
             self._walk_failed(walk, "error", failure, now)
         elif walk.restarted:
             self._walk_failed(walk, "cursor", failure, now)
@@ -366,6 +375,12 @@ class Listing:
             self._eager = self._eager or walk.eager
             self._first_page(now, restarted=True)
             self._unwant(now)
+
+    def _ask_again(self, _: Hashable, now: float) -> None:
+        """A page whose exchange was lost is safe to ask for again."""
+        walk = self._running
+        if walk is not None:
+            walk.call = self._request(walk.cursor, now)
 
     def _walk_failed(self, walk: _Running, reason: str, failure: Failure | None, now: float) -> None:
         """Keep the last snapshot; try again only for those who want to be kept up to date. Who does not
@@ -383,6 +398,7 @@ class Listing:
     def _abort(self, now: float) -> None:
         """Drop the walk; late pages are ignored, and who waits for it waits for the next one."""
         running, self._running = self._running, None
+        self._client.cancel_timer(self._ask_again)
         if running is not None:
             self._state = WALK.next(self._state, WalkInput.ABORT)
             self._eager = self._eager or running.eager

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import cast
 
-from ._contract import Wire
+from ._contract import Port
 from ._events import CallId, Event, Op
 from ._timers import Timers
 
@@ -26,13 +26,13 @@ class MachineBase:
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
         self._timers = Timers()
-        self._ready: deque[Wire] = deque()
-        self._awake: set[Wire] = set()
+        self._ready: deque[Port] = deque()
+        self._awake: set[Port] = set()
         self._clock = -math.inf
         self._ops = 0
         self._calls_made = 0
 
-    def next_ready(self) -> Wire | None:
+    def next_ready(self) -> Port | None:
         """A wire with output, or whose `closed` changed; None when every wire has been seen."""
         if not self._ready:
             return None
@@ -60,7 +60,7 @@ class MachineBase:
         self._clock = max(self._clock, now)
         return self._clock
 
-    def wake(self, wire: Wire) -> None:
+    def wake(self, wire: Port) -> None:
         """Have `wire` returned by `next_ready`, once."""
         if wire not in self._awake:
             self._awake.add(wire)

@@ -24,6 +24,7 @@ from ._errors import (
     UNSUPPORTED_VERSION,
     Cancelled,
     Closed,
+    HttpFailed,
     InvalidMessage,
     InvalidReply,
     Lost,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from ._client import Client
 
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
+MAX_LOSSES = 3
+CREDENTIALS = (401, 403, 407)
+"""The HTTP statuses that say something about our credentials, and so nothing about anything else."""
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 
@@ -68,6 +72,8 @@ class Negotiator:
         self._refusal: RpcError | None = None  # of initialize; the probe is the last hope then
         self._late: Outcome | None = None
         self._doubt = ""
+        self._losses = 0
+        self._version_probed = ""
         self._welcome = Welcome((), {}, None, None)
         self.version: str | None = None
         self.meta = b""
@@ -97,6 +103,7 @@ class Negotiator:
         modern, legacy = self._config.of_era(Era.MODERN), self._config.of_era(Era.LEGACY)
         known = self._verdict.version if self._verdict is not None else None
         self._tried, self._refusal, self._late, self._doubt = (), None, None, ""
+        self._losses = 0
         if known in legacy:
             self._shake(known, now)
         elif modern:
@@ -108,25 +115,56 @@ class Negotiator:
         """The carrier is gone; what was found out is kept as the verdict for the next one."""
         self._move(NegotiationInput.DETACH)
         self._probe = None
-        self._client.cancel_timer(self._silent)
+        self._cancel_timers()
         self.version, self.meta = None, b""
 
     def close(self) -> None:
         """Nothing is asked any more."""
         if self._state is not Negotiation.FAILED:
             self._move(NegotiationInput.CLOSE)
+        self._cancel_timers()
+
+    def _cancel_timers(self) -> None:
         self._client.cancel_timer(self._silent)
+        for method in ("server/discover", "initialize"):
+            self._client.cancel_timer(self._ask_again, method)
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:
         """The probe or the handshake is over."""
-        if isinstance(outcome, Lost | Closed | Cancelled):
+        if isinstance(outcome, Closed | Cancelled) or self._state is Negotiation.DOWN:
             return
-        if call is self._probe:
+        if isinstance(outcome, Lost) or (isinstance(outcome, HttpFailed) and not _is_evidence(outcome)):
+            self._unheard(call, outcome, now)
+        elif call is self._probe:
             self._probe = None
             self._client.cancel_timer(self._silent)
             self._probed(outcome, now)
         else:
             self._shaken(outcome, now)
+
+    def _unheard(self, call: Call, outcome: Lost | HttpFailed, now: float) -> None:
+        """One exchange failed, which is no evidence about the era. A loss or a server's trouble may pass,
+        so the same is asked again, within a bound; a refusal of our credentials will not.
+        """
+        if call is self._probe:
+            self._probe = None
+            self._client.cancel_timer(self._silent)
+            if self._state is Negotiation.OVERLAP:
+                return  # the handshake is under way
+        passing = isinstance(outcome, Lost) or outcome.status not in CREDENTIALS
+        if passing and self._losses < MAX_LOSSES:
+            self._client.set_timer(self._ask_again, now + self._config.delay(self._losses), call.method)
+            self._losses += 1
+        elif self._late is None or not self._fall_forward(self._late, now):
+            what = outcome.reason if isinstance(outcome, Lost) else _http(outcome)
+            self._fail(f"no answer to {call.method}: {what}", now)
+
+    def _ask_again(self, method: Hashable, now: float) -> None:
+        if method == "initialize":
+            version, self._tried = self._tried[-1], self._tried[:-1]
+            self._shake(version, now)
+        else:
+            self._discover(self._version_probed, now)
 
     def _move(self, event: NegotiationInput) -> None:
         self._state = NEGOTIATION.next(self._state, event)
@@ -135,6 +173,7 @@ class Negotiator:
 
     def _discover(self, version: str, now: float) -> None:
         self._move(NegotiationInput.PROBE)
+        self._version_probed = version
         if self._probe is None:  # one at a time: else its answer is awaited once more
             self._probe = self._client.open_call(
                 "server/discover", None, now, limits=Limits(), owner=self, urgent=True
@@ -326,7 +365,25 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         return outcome.decode()
     if isinstance(outcome, RpcError):
         raise InvalidMessage(_described(outcome))
+    if isinstance(outcome, HttpFailed):
+        raise InvalidMessage(_http(outcome))
     raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else "no answer in time")
+
+
+def may_pass(status: int) -> bool:
+    """Whether an HTTP status speaks of trouble that may pass."""
+    return status >= 500 or status in (408, 429)
+
+
+def _is_evidence(answer: HttpFailed) -> bool:
+    """Whether an answer that has no message tells something about the era. "If the body is empty or is not a
+    recognized modern JSON-RPC error, fall back".
+    """
+    return answer.status not in CREDENTIALS and not may_pass(answer.status)
+
+
+def _http(answer: HttpFailed) -> str:
+    return f"HTTP {answer.status} {answer.reason}".rstrip()
 
 
 def _described(error: RpcError) -> str:

@@ -106,7 +106,7 @@ class Router:
         if self._batch is not None:
             self._batch.parts.append(encoded)
         else:
-            self._stream.post(Send(encoded, id=wire_id))
+            self._stream.send(Send(encoded, id=wire_id), self._stream.outlet)
 
     def _malformed(self, message: Malformed, now: float) -> None:
         self._server.emit(Diagnostic("bad-message", message.reason, message.data, self._stream))
@@ -125,7 +125,7 @@ class Router:
         if len(message.messages) > limit:
             self._error(None, INVALID_REQUEST, f"a batch may have {limit} messages")
             return
-        batch = self._batch = BatchReply()
+        batch = self._batch = BatchReply(self._stream.outlet)
         for part in message.messages:
             self.receive(part, now)
         self._batch = None
@@ -176,7 +176,7 @@ class Router:
         if self._batch is not None:
             self._batch.parts.append(encoded)
         else:
-            self._stream.post(Send(encoded, id=wire_id))
+            self._stream.send(Send(encoded, id=wire_id), self._stream.outlet)
 
     def _modern(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
         """A modern request; one "missing any required field is malformed; the server MUST reject it"."""

@@ -198,13 +198,13 @@ class Server(MachineBase):
         data = notification_bytes(method, b"{" + members + b"}" if members else None, extra)
         if isinstance(to, IncomingRequest):
             stream = _stream(to)
-            stream.owed(to)
+            outlet = stream.owed(to).outlet
         elif to.ready:
-            stream = to
+            stream, outlet = to, None
         else:
             raise LocalProtocolError("a modern client is notified about its requests only")
         self.tick(now)
-        stream.post(Send(data, method))
+        stream.send(Send(data, method), outlet)
 
     def progress(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ._calls import Call, Calls
-from ._contract import Carrier, Outgoing, Send
+from ._contract import Carrier, Outgoing, Outlet, Send
 from ._debts import BatchReply, Owed
 from ._errors import (
     Closed,
@@ -56,6 +56,7 @@ class Stream:
         self._pending = 0
         self._owed: dict[RequestId, Owed] = {}
         self._listeners: dict[RequestId | None, Listener] = {}
+        self._outlet: Outlet | None = None  # of the message that is being received
         self._ending: str | None = None
         self._router = Router(self)
         self.calls = Calls(server, self._abandon)
@@ -71,6 +72,11 @@ class Stream:
         return self._router.ready
 
     @property
+    def version(self) -> str | None:
+        """The revision of the legacy session; None before `initialize` and for modern peers."""
+        return self._router.version
+
+    @property
     def ending(self) -> bool:
         """Whether the peer has finished: it is answered what it asked for, but will not reply."""
         return self._ending is not None
@@ -83,23 +89,34 @@ class Stream:
     # --- endpoint ---
 
     def attach(self, carrier: Carrier, now: float) -> None:
-        """The stream has its carrier, the only one of its life."""
+        """The stream has a carrier; `LocalProtocolError` if it has one already, or is over."""
         if self._carrier is not None or self.done:
-            raise LocalProtocolError("a stream has one carrier")
+            raise LocalProtocolError("a stream has one carrier at a time")
         self.server.tick(now)
         self._carrier = carrier
         if self._outbox:
             self.server.wake(carrier.wire)
 
+    def unplug(self, now: float) -> None:
+        """The carrier is gone, and that means nothing: what is open waits for the next one.
+
+        So it is with a legacy session over HTTP, whose push channel comes and goes ("disconnection SHOULD
+        NOT be interpreted as the client cancelling its request").
+        """
+        self.server.tick(now)
+        self._carrier = None
+
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
-    def receive(self, message: Message | Batch | Malformed, now: float) -> None:
-        """Take one message in."""
+    def receive(self, message: Message | Batch | Malformed, now: float, outlet: Outlet | None = None) -> None:
+        """Take one message in; what there is to say about it goes to `outlet`, if there is one."""
         now = self.server.tick(now)
         if self._ending is None:
+            self._outlet = outlet
             self._router.receive(message, now)
+            self._outlet = None
 
     def receive_eof(self, reason: str, now: float) -> None:
         """The peer has finished: what it asked for may still be answered, nobody listens any more."""
@@ -139,6 +156,18 @@ class Stream:
 
     # --- for the server ---
 
+    @property
+    def outlet(self) -> Outlet | None:
+        """Where answers to the message go that is being received; None for the carrier."""
+        return self._outlet
+
+    def send(self, message: Send, outlet: Outlet | None) -> None:
+        """Send something about a message that came in to the outlet that came with it."""
+        if outlet is None:
+            self.post(message)
+        else:
+            outlet.put(message)
+
     def post(self, entry: Send | Marker) -> None:
         """Queue something to be written, as soon as there is a carrier."""
         if self.done:
@@ -161,7 +190,7 @@ class Stream:
         self.server.tick(now)
         self._settle(owed, ReplyInput.ANSWER)
         if owed.batch is None:
-            self.post(Send(message, id=request.id))
+            self.send(Send(message, id=request.id), owed.outlet)
         else:
             owed.batch.parts.append(message)
             self.flush(owed.batch)
@@ -210,12 +239,14 @@ class Stream:
         for owed in [*self._owed.values()]:
             self._settle(owed, ReplyInput.DROP)
             self.server.emit(RequestCancelled(owed.request, reason))
+            if owed.outlet is not None:
+                owed.outlet.end()
 
     def owe(self, request: IncomingRequest, batch: BatchReply | None) -> None:
         """Take on a debt."""
         if batch is not None:
             batch.waiting += 1
-        self._owed[request.id] = Owed(request, batch)
+        self._owed[request.id] = Owed(request, batch, self._outlet)
 
     @property
     def in_flight(self) -> int:
@@ -236,12 +267,18 @@ class Stream:
         self.server.emit(RequestCancelled(owed.request, reason))
         if owed.batch is not None:
             self.flush(owed.batch)
+        elif owed.outlet is not None:
+            owed.outlet.end()
 
     def flush(self, batch: BatchReply) -> None:
         """Send the replies to a batch, once it has been read and all are there."""
-        if batch.read and batch.waiting == 0 and batch.parts:
-            self.post(Send(b"[" + b",".join(batch.parts) + b"]"))
+        if not batch.read or batch.waiting:
+            return
+        if batch.parts:
+            self.send(Send(b"[" + b",".join(batch.parts) + b"]"), batch.outlet)
             batch.parts.clear()
+        elif batch.outlet is not None:
+            batch.outlet.end()
 
     # --- inside ---
 

@@ -1,10 +1,11 @@
 """The notification channel of a client: how it learns that something changed.
 
 One channel serves all layers. In the legacy era it is the session itself, for what the server declared
-with `listChanged`. In the modern era it is one `subscriptions/listen` stream, opened before anything
-else is asked; its id tags what belongs to it. A stream that ends is opened again, with backoff; one
-that the server does not offer is not asked for twice. Whenever the channel comes or goes the layers
-hear of it, since changes may have been missed in between.
+with `listChanged`; over HTTP, the exchange on which the session pushes. In the modern era it is one
+`subscriptions/listen` stream, opened before anything else is asked; its id tags what belongs to it. A
+channel that ends is opened again, with backoff; one that the server does not offer is not asked for
+twice. Whenever the channel comes or goes the layers hear of it, since changes may have been missed in
+between.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._calls import Call, Limits, Outcome
+from ._contract import OpenPush
 from ._errors import METHOD_NOT_FOUND, RpcError
 from ._events import ChannelChanged, Diagnostic
 from ._layers import ClientLayer
@@ -57,17 +59,17 @@ class Subscriptions:
             for topic, value in layer.filter(self._client.capabilities).items()
         }
         self._attempts = 0
-        if self._client.era is Era.LEGACY:
+        if self._client.era is Era.LEGACY and self._client.shared:
             self._set_live(tuple(self._filter), "the session announces changes", now)
         elif self._filter:
-            self._listen(None, now)
+            self._open(None, now)
 
     def detach(self, now: float) -> None:
         """The carrier is gone."""
         self._call = None
         self._move(ListenInput.DETACH)
         self._client.cancel_timer(self._unacknowledged)
-        self._client.cancel_timer(self._listen)
+        self._client.cancel_timer(self._open)
         self._set_live((), "disconnected", now)
 
     def notified(self, method: str, params: Mapping[str, Any], now: float) -> bool:
@@ -105,8 +107,36 @@ class Subscriptions:
     def _move(self, event: ListenInput) -> None:
         self._state = LISTEN.next(self._state, event)
 
-    def _listen(self, _: Hashable, now: float) -> None:
+    # --- a legacy server's push channel, where that is an exchange of its own ---
+
+    def push_opened(self, now: float) -> None:
+        """The channel that `OpenPush` asked for is open."""
+        if self._state in (Listen.OPENING, Listen.LATE):
+            self._client.cancel_timer(self._unacknowledged)
+            self._move(ListenInput.ACK)
+            self._since = now
+            self._set_live(tuple(self._filter), "the push channel is open", now)
+
+    def push_refused(self, now: float) -> None:
+        """The server has no such channel ("or else return HTTP 405")."""
+        if self._state in (Listen.OPENING, Listen.LATE):
+            self._client.cancel_timer(self._unacknowledged)
+            self._refuse("the server has no push channel", now)
+
+    def push_lost(self, now: float, retry: float | None) -> None:
+        """The channel ended. It is opened again, not before `retry` seconds if the server has said so."""
+        if self._state in (Listen.OPENING, Listen.LATE, Listen.LIVE):
+            self._client.cancel_timer(self._unacknowledged)
+            self._ended(now, retry)
+
+    # --- inside ---
+
+    def _open(self, _: Hashable, now: float) -> None:
         self._move(ListenInput.OPEN)
+        self._client.set_timer(self._unacknowledged, now + self._client.config.ack_timeout)
+        if self._client.era is Era.LEGACY:
+            self._client.post_urgent(OpenPush())
+            return
         self._call = self._client.open_call(
             "subscriptions/listen",
             {"notifications": self._filter},
@@ -115,11 +145,10 @@ class Subscriptions:
             owner=self,
             urgent=True,
         )
-        self._client.set_timer(self._unacknowledged, now + self._client.config.ack_timeout)
 
     def _unacknowledged(self, _: Hashable, now: float) -> None:
         self._move(ListenInput.SILENCE)
-        self._client.emit(Diagnostic("no-acknowledgement", "subscriptions/listen is not acknowledged"))
+        self._client.emit(Diagnostic("no-acknowledgement", "the notification channel is not acknowledged"))
         self._tell(now)
 
     def _acknowledged(self, params: Mapping[str, Any], now: float) -> None:
@@ -144,11 +173,12 @@ class Subscriptions:
         self._client.emit(Diagnostic("no-channel", reason))
         self._tell(now)
 
-    def _ended(self, now: float) -> None:
+    def _ended(self, now: float, retry: float | None = None) -> None:
         lasted = self._state is Listen.LIVE and now - self._since >= self._client.config.backoff_max
         self._attempts = 0 if lasted else self._attempts
         self._move(ListenInput.END)
-        self._client.set_timer(self._listen, now + self._client.config.delay(self._attempts))
+        delay = self._client.config.delay(self._attempts)
+        self._client.set_timer(self._open, now + (delay if retry is None else max(delay, retry)))
         self._attempts += 1
         if self._live:
             self._set_live((), "the stream ended", now)

@@ -1,0 +1,215 @@
+"""What a client makes HTTP exchanges for: to ask, to tell, and to be pushed to.
+
+An errand decides what becomes of an exchange: which call a reply belongs to, whatever it says of itself;
+what a status means where there is no message; and whether another exchange is to follow. A legacy server may
+close a stream on which it has given ids and be asked to go on ("the client SHOULD then 'poll' the SSE stream
+by attempting to reconnect"); `notifications/initialized` has to arrive; nothing else is sent twice here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ._errors import HttpFailed, InvalidReply, Lost
+from ._events import Diagnostic
+from ._http_reply import Answer, Errand, Headers, Incoming, is_ok
+from ._json import Batch, ErrorResponse, Malformed, RequestId, Response
+from ._negotiation import CREDENTIALS, may_pass
+from ._sse import SseDecoder
+from ._versions import Era
+
+if TYPE_CHECKING:
+    from ._http_client import HttpClient
+
+MAX_FAILURES = 3
+"""How often in a row reaching the server may fail before a stream, or a message, is given up."""
+
+NEGOTIATION = ("server/discover", "initialize")
+OLD_TRANSPORT = (400, 404, 405)
+OLD_TRANSPORT_HINT = (
+    "; perhaps the server speaks the HTTP+SSE transport of 2024-11-05 only, which is not supported"
+)
+
+
+class ClientErrand(Errand):
+    """An errand of an `HttpClient`."""
+
+    def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes = b"") -> None:
+        self.method = method
+        self.headers = headers
+        self.body = body
+        self._http = http
+        self._client = http.client
+        self._failures = 0
+
+    def _try_again(self, now: float, retry: float | None = None) -> bool:
+        """Make another exchange, later; not for ever."""
+        if self._failures >= MAX_FAILURES:
+            return False
+        delay = max(self._client.config.delay(self._failures), retry or 0.0)
+        self._failures += 1
+        self._http.run_again(self, now + delay)
+        return True
+
+
+class Asking(ClientErrand):
+    """A request, until its response has come or will not come."""
+
+    def __init__(
+        self, http: HttpClient, wire_id: RequestId, what: str, headers: Headers, body: bytes
+    ) -> None:
+        super().__init__(http, "POST", headers, body)
+        self.id = wire_id
+        self._what = what
+        self._last_id: str | None = None
+        self._done = False
+
+    def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
+        if self._what == "initialize" and is_ok(status):
+            self._http.session_given(session, now)
+        if streams:
+            self._failures = 0
+
+    def message(self, message: Incoming, now: float) -> None:
+        """What has no id of its own on this stream is about this request."""
+        if isinstance(message, ErrorResponse) or (isinstance(message, Malformed) and message.reply):
+            message = message if message.id is not None else self._own(message)
+        self._client.receive(message, now)
+        if not self._done and self.id in _answers(message):
+            self._done = True
+            self._http.linger(self, now)
+
+    def answered(self, answer: Answer, now: float) -> None:
+        if answer.status == 404 and self._http.in_session and self._what != "initialize":
+            self._http.session_gone(now)
+            return
+        self._http.finish(self)
+        if self.method == "GET":
+            self._client.settle(self.id, Lost(f"the stream cannot be resumed: HTTP {answer.status}"), now)
+        else:
+            self._read(answer, now)
+
+    def _read(self, answer: Answer, now: float) -> None:
+        """A message settles the call, if it is the reply. A server that is in trouble, or does not know us,
+        says nothing about the protocol, whatever it says.
+        """
+        message = answer.message
+        deaf = answer.status in CREDENTIALS or (self._what in NEGOTIATION and may_pass(answer.status))
+        if answer.ok and message is not None:
+            self._client.receive(self._own(message), now)
+            self._client.settle(self.id, InvalidReply("the body is not the reply to this request"), now)
+        elif isinstance(message, ErrorResponse) and not answer.ok and not deaf:
+            self._client.receive(attrs.evolve(message, id=self.id), now)
+        else:
+            self._client.settle(self.id, self._failed(answer), now)
+
+    def _own(self, message: Incoming) -> Incoming:
+        """Errors that do not say whose they are are ours."""
+        if isinstance(message, Malformed):
+            return attrs.evolve(message, id=self.id, reply=True)
+        if isinstance(message, ErrorResponse) and message.id is None:
+            return attrs.evolve(message, id=self.id)
+        return message
+
+    def _failed(self, answer: Answer) -> HttpFailed:
+        reason = " ".join(answer.text.split()) or "no message"
+        hint = OLD_TRANSPORT_HINT if self._what == "initialize" and answer.status in OLD_TRANSPORT else ""
+        return HttpFailed(answer.status, reason + hint)
+
+    def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
+        """The reply is lost, unless it has come, or a legacy server can be asked to go on from an event."""
+        retry = None
+        if events is not None:
+            self._last_id, retry = events.last_id or self._last_id, events.retry
+        if not self._done and self._last_id is not None and self._client.era is Era.LEGACY:
+            self.method, self.body = "GET", b""
+            self.headers = self._http.stream_headers(self._last_id)
+            if self._try_again(now, retry):
+                return
+        self._http.finish(self)
+        if not self._done:
+            self._client.settle(self.id, Lost(reason), now)
+
+
+class Telling(ClientErrand):
+    """A message that asks for no reply (a notification, or a response), or the end of a session."""
+
+    def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes, what: str) -> None:
+        super().__init__(http, method, headers, body)
+        self._what = what
+        self._heard = False
+
+    def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
+        """Any 2xx will do; what a body says is of no interest."""
+        self._heard = True
+        self._http.passed(self)
+        if status == 404 and self._http.in_session and self.method != "DELETE":
+            self._http.session_gone(now)
+            return
+        self._http.linger(self, now)
+        if not is_ok(status):
+            self._client.emit(Diagnostic("message-refused", f"{self._what}: HTTP {status}"))
+
+    def message(self, message: Incoming, now: float) -> None:
+        pass
+
+    def answered(self, answer: Answer, now: float) -> None:
+        self._http.finish(self)
+
+    def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
+        """A server that has not heard that we are initialized would never push anything: a session in which
+        that cannot be said is none.
+        """
+        if not self._heard and self._http.waits_for(self):
+            if not self._try_again(now):
+                self._http.session_gone(now)
+            return
+        self._http.finish(self)
+        if not self._heard:
+            self._client.emit(Diagnostic("message-lost", f"{self._what}: {reason}"))
+
+
+class Pushing(ClientErrand):
+    """The stream on which a legacy server pushes what belongs to no request."""
+
+    def __init__(self, http: HttpClient, headers: Headers) -> None:
+        super().__init__(http, "GET", headers)
+
+    def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
+        if streams:
+            self._http.pushed = True
+            self._client.channels.push_opened(now)
+
+    def message(self, message: Incoming, now: float) -> None:
+        self._client.receive(message, now)
+
+    def answered(self, answer: Answer, now: float) -> None:
+        """No stream. A 404 ends the session only if there was a stream in it before: it may be the answer of
+        a server that has none.
+        """
+        if answer.status == 404 and self._http.in_session and self._http.pushed:
+            self._http.session_gone(now)
+            return
+        self._http.finish(self)
+        if may_pass(answer.status):
+            self._client.channels.push_lost(now, None)
+        else:
+            self._client.channels.push_refused(now)
+
+    def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
+        self._http.finish(self)
+        if events is not None:
+            self._http.push_id = events.last_id or self._http.push_id
+        self._client.channels.push_lost(now, None if events is None else events.retry)
+
+
+def _answers(message: Incoming) -> Iterable[RequestId | None]:
+    """The ids of the requests that a message answers."""
+    if isinstance(message, Batch):
+        return [answer for part in message.messages for answer in _answers(part)]
+    if isinstance(message, Response | ErrorResponse) or (isinstance(message, Malformed) and message.reply):
+        return [message.id]
+    return []

@@ -1,0 +1,162 @@
+"""One HTTP exchange of a client: a request that is complete from the start, and its reply as it comes in.
+
+The exchange reads the framing of the reply, a stream of events or one body, and tells the errand that it
+runs about messages; what they mean is the errand's business. Whatever is wrong with the bytes becomes a
+`Malformed` or the end of the exchange, never an exception.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from ._errors import INVALID_REQUEST
+from ._http_rules import EVENT_STREAM, fields, is_json
+from ._json import Batch, Malformed, Message, parse
+from ._lines import HEAD_SIZE, Overlong
+from ._sse import SseDecoder, SseEvent
+
+Incoming = Message | Batch | Malformed
+Headers = tuple[tuple[str, str], ...]
+
+
+@attrs.frozen
+class Answer:
+    """A reply that is one body. `message` is None if it is none of the protocol's, `text` how it began."""
+
+    status: int
+    message: Incoming | None
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is one of success."""
+        return is_ok(self.status)
+
+
+class Errand(abc.ABC):
+    """What an exchange is made for, and the request that the next one makes."""
+
+    method: str
+    headers: Headers
+    body: bytes
+
+    @abc.abstractmethod
+    def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
+        """The head of the reply is there: `streams` says that events follow, `session` is a session id."""
+
+    @abc.abstractmethod
+    def message(self, message: Incoming, now: float) -> None:
+        """One event of a stream."""
+
+    @abc.abstractmethod
+    def answered(self, answer: Answer, now: float) -> None:
+        """The reply was one body, which is complete; the exchange is over."""
+
+    @abc.abstractmethod
+    def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
+        """The exchange is over: its stream has ended, or it broke."""
+
+
+class ClientExchange:
+    """One request to be made, and what comes back.
+
+    The adapter writes the request (`method`, `target`, `headers`, `body`; `Host` and `Content-Length` are its
+    own) and feeds the reply in: `receive_head`, `receive_data`, then `receive_eof` after a reply that was
+    complete or `abort` when there will be none. As soon as `closed` is true nobody is interested any more: if
+    the reply is not complete, the connection is to be dropped. `token` is the adapter's own.
+    """
+
+    def __init__(self, errand: Errand, target: str, limit: int) -> None:
+        self.token: Any = None
+        self.method = errand.method
+        self.target = target
+        self.headers = errand.headers
+        self.body = errand.body
+        self.closed = False
+        self._errand = errand
+        self._limit = limit
+        self._status = 0  # there is no head yet
+        self._is_json = False
+        self._events: SseDecoder | None = None
+        self._received = bytearray()
+
+    def receive_head(self, status: int, headers: Iterable[tuple[str, str]], now: float) -> None:
+        """Take the status and the headers in; informational ones (1xx) mean nothing."""
+        if self.closed or status < 200:
+            return
+        known = fields(headers)
+        media = known.get("content-type", "")
+        self._status = status
+        self._is_json = is_json(media)
+        if is_ok(status) and media.partition(";")[0].strip().lower() == EVENT_STREAM:
+            self._events = SseDecoder(self._limit)
+        session = known.get("mcp-session-id")
+        self._errand.heard(status, session, now, streams=self._events is not None)
+
+    def receive_data(self, data: bytes, now: float) -> None:
+        """Take some of the body in; what it says is processed before this returns."""
+        if self.closed or not self._status:
+            return
+        if self._events is None:
+            self._collect(data, now)
+            return
+        for event in self._events.feed(data):
+            self._tell(event, now)
+
+    def receive_eof(self, now: float) -> None:
+        """The reply is complete. An event that lacks its blank line counts if it is a whole message."""
+        if self._events is not None or not self._status:
+            self._over("the stream ended" if self._status else "closed without an answer", now)
+        elif not self.closed:
+            self._answer(self._read(bytes(self._received)), now)
+
+    def abort(self, now: float, reason: str = "the connection broke") -> None:
+        """The connection is gone, or there was none, and the reply is not complete."""
+        self._over(reason, now)
+
+    def _collect(self, data: bytes, now: float) -> None:
+        self._received += data
+        if len(self._received) > self._limit:
+            reason = f"a body over the limit of {self._limit} bytes"
+            self._answer(_malformed(reason, bytes(self._received[:HEAD_SIZE])), now)
+
+    def _read(self, body: bytes) -> Incoming | None:
+        """The message in a body. An error may call itself anything: "the client SHOULD inspect" it."""
+        if not body or (is_ok(self._status) and not self._is_json):
+            return None
+        return parse(body)
+
+    def _answer(self, message: Incoming | None, now: float) -> None:
+        self.closed = True
+        text = self._received[:HEAD_SIZE].decode(errors="replace")
+        self._errand.answered(Answer(self._status, message, text), now)
+
+    def _over(self, reason: str, now: float) -> None:
+        if self.closed:
+            return
+        rest = self._events.finish() if self._events is not None else None
+        if isinstance(rest, Overlong) or (rest is not None and not isinstance(parse(rest.data), Malformed)):
+            self._tell(rest, now)
+        self.closed = True
+        self._errand.ended(reason, self._events, now)
+
+    def _tell(self, event: SseEvent | Overlong, now: float) -> None:
+        """Other events than messages are other people's."""
+        if isinstance(event, Overlong):
+            reason = f"an event of {event.size} bytes is over the limit"
+            self._errand.message(_malformed(reason, event.head), now)
+        elif event.event == "message":
+            self._errand.message(parse(event.data), now)
+
+
+def is_ok(status: int) -> bool:
+    """Whether a status is one of success."""
+    return 200 <= status < 300
+
+
+def _malformed(reason: str, head: bytes) -> Malformed:
+    return Malformed(INVALID_REQUEST, reason, reply=True, data=head)
