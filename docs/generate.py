@@ -158,7 +158,10 @@ def later_members() -> Iterator[str]:
 
 STOREYS = {
     "The seams": ("_contract", "_layers", "_events", "_errors"),
-    "Wires": ("_line_wire", "_lines"),
+    "Wires": (
+        *("_line_wire", "_lines", "_http_client", "_http_errands", "_http_reply", "_http_server"),
+        *("_http_exchange", "_http_sessions", "_http_rules", "_sse"),
+    ),
     "Endpoints": ("_machine", "_timers", "_tables", "_calls", "_coalescer", "_input"),
     "The client": (
         *("_client", "_client_config", "_negotiation", "_subscription", "_rounds", "_incoming"),

@@ -68,7 +68,7 @@ class Client(MachineBase):
     def __init__(self, config: ClientConfig, *layers: ClientLayer) -> None:
         super().__init__()
         self.config = config
-        self.done = False
+        self.done: bool = False
         self._layers = layers
         self._carrier: Carrier | None = None
         self._urgent: deque[Call | Outgoing] = deque()
@@ -77,7 +77,7 @@ class Client(MachineBase):
         self._rounds = RoundTrips(self, self._calls)
         self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
-        self.channels = Subscriptions(self, layers)
+        self.channels: Subscriptions = Subscriptions(self, layers)
         for layer in layers:
             layer.bind(self)
 

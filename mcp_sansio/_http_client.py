@@ -69,7 +69,7 @@ class HttpClient:
     ) -> None:
         self.token: Any = None
         self.client = client
-        self.pushed = False
+        self.pushed: bool = False
         self.push_id: str | None = None
         self._target = target
         self._headers = _checked(headers)
@@ -246,7 +246,8 @@ class HttpClient:
             self._sessions_lost = 0
         for errand in [*self._errands]:
             self.finish(errand)
-        self._session, self.push_id, self.pushed = None, None, False
+        self._session, self.push_id = None, None
+        self.pushed = False
         if self._sessions_lost == 0:
             self.client.session_lost(now)
         else:

@@ -72,11 +72,11 @@ class ClientExchange:
 
     def __init__(self, errand: Errand, target: str, limit: int) -> None:
         self.token: Any = None
-        self.method = errand.method
+        self.method: str = errand.method
         self.target = target
-        self.headers = errand.headers
-        self.body = errand.body
-        self.closed = False
+        self.headers: Headers = errand.headers
+        self.body: bytes = errand.body
+        self.closed: bool = False
         self._errand = errand
         self._limit = limit
         self._status = 0  # there is no head yet

@@ -22,8 +22,8 @@ class ListLayer(ClientLayer):
     """A layer whose list is `listing`. A hook that is overridden must call the one here."""
 
     def __init__(self, spec: ListSpec, config: ListingConfig | None = None) -> None:
-        self.announcements = {spec.notification: spec.topic}
-        self.listing = Listing(spec, config)
+        self.announcements: Mapping[str, str] = {spec.notification: spec.topic}
+        self.listing: Listing = Listing(spec, config)
 
     @property
     def snapshot(self) -> Snapshot | None:

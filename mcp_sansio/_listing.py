@@ -82,10 +82,10 @@ class Listing:
 
     def __init__(self, spec: ListSpec, config: ListingConfig | None = None) -> None:
         self.spec = spec
-        self.config = config or ListingConfig()
+        self.config: ListingConfig = config or ListingConfig()
         self.snapshot: Snapshot | None = None
-        self.epoch = 0
-        self.moves = 0
+        self.epoch: int = 0
+        self.moves: int = 0
         self._state = WALK.start
         self._running: _Running | None = None
         self._memory = Memory(spec)

@@ -79,7 +79,7 @@ class PromptServer(ServerLayer):
     nobody could read is not an empty one.
     """
 
-    methods = ("prompts/list", "prompts/get", "completion/complete")
+    methods: tuple[str, ...] = ("prompts/list", "prompts/get", "completion/complete")
     topics: Mapping[str, str] = MappingProxyType({TOPIC: LIST_CHANGED})
 
     def __init__(self, catalogue: Catalogue, config: PromptServerConfig) -> None:

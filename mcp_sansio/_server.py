@@ -51,7 +51,7 @@ class Server(MachineBase):
         super().__init__()
         self.config = config
         self.layers = layers
-        self.closed = False
+        self.closed: bool = False
         # Encoded and read back, which checks every field now rather than when a client asks.
         self._identity = {v: decode(encode_typed(config.info, v)) for v in config.versions}
         self.topics: dict[str, Topic] = {

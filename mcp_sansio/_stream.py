@@ -50,7 +50,7 @@ class Stream:
         self.server = server
         self.peer = peer
         self.principal = principal
-        self.done = False
+        self.done: bool = False
         self._carrier: Carrier | None = None
         self._outbox: deque[Send | Marker] = deque()
         self._pending = 0
@@ -59,7 +59,7 @@ class Stream:
         self._outlet: Outlet | None = None  # of the message that is being received
         self._ending: str | None = None
         self._router = Router(self)
-        self.calls = Calls(server, self._abandon)
+        self.calls: Calls = Calls(server, self._abandon)
 
     @property
     def want_read(self) -> bool:

@@ -30,9 +30,9 @@ class Topic:
     def __init__(self, name: str, method: str, quiet: float, max_wait: float) -> None:
         self.name = name
         self.method = method
-        self.changes = 0
+        self.changes: int = 0
         self.listeners: dict[Listener, None] = {}
-        self.burst = Coalescer(quiet, max_wait)
+        self.burst: Coalescer = Coalescer(quiet, max_wait)
         self._plain = Send(notification_bytes(method, None, None), method)
 
     def announce(self) -> None:

@@ -15,6 +15,7 @@ from mcp_sansio import (
     Cancelled,
     Closed,
     Failure,
+    HttpFailed,
     InputRequest,
     InvalidReply,
     Lost,
@@ -129,6 +130,8 @@ def describe_failure(failure: Failure | WalkFailed) -> str:
             text = f"the server does not offer {capability}"
         case TooManyRounds(rounds):
             text = f"the server asked for input more than {rounds} times"
+        case HttpFailed(status, reason):
+            text = f"the server answered with HTTP {status} {reason}".rstrip()
         case WalkFailed(reason, cause):
             text = f"the list is incomplete: {reason if cause is None else describe_failure(cause)}"
         case Cancelled():
