@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import attrs
 
@@ -365,7 +365,7 @@ class Listing:
         """
         refused = isinstance(failure, RpcError) and failure.code != INTERNAL_ERROR
         if isinstance(failure, Lost) and walk.losses < MAX_LOSSES:
-            self._client.set_timer(self._ask_again, now + self._client.config.delay(walk.losses))
+            self._client.set_timer(self._ask_again, now + self._client.config.delay(walk.losses), walk)
             walk.losses += 1
         elif not refused or walk.cursor is None:
             self._walk_failed(walk, "error", failure, now)
@@ -376,11 +376,10 @@ class Listing:
             self._first_page(now, restarted=True)
             self._unwant(now)
 
-    def _ask_again(self, _: Hashable, now: float) -> None:
+    def _ask_again(self, key: Hashable, now: float) -> None:
         """A page whose exchange was lost is safe to ask for again."""
-        walk = self._running
-        if walk is not None:
-            walk.call = self._request(walk.cursor, now)
+        walk = cast("_Running", key)
+        walk.call = self._request(walk.cursor, now)
 
     def _walk_failed(self, walk: _Running, reason: str, failure: Failure | None, now: float) -> None:
         """Keep the last snapshot; try again only for those who want to be kept up to date. Who does not
@@ -398,8 +397,8 @@ class Listing:
     def _abort(self, now: float) -> None:
         """Drop the walk; late pages are ignored, and who waits for it waits for the next one."""
         running, self._running = self._running, None
-        self._client.cancel_timer(self._ask_again)
         if running is not None:
+            self._client.cancel_timer(self._ask_again, running)
             self._state = WALK.next(self._state, WalkInput.ABORT)
             self._eager = self._eager or running.eager
             self._waiters.dropped()
