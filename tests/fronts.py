@@ -5,9 +5,11 @@ its client is the blocking one behind methods that only look asynchronous.
 """
 
 import asyncio
+import json
 import socket
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -241,3 +243,40 @@ FRONTS: tuple[Front, ...] = (*ASYNC_FRONTS, BlockingFront())
 def front_name(front: Front) -> str:
     """For the names of parametrized tests."""
     return front.name
+
+
+# --- servers written by hand ---
+
+def serve_by_hand(sock: socket.socket, answers: Mapping[str, Sequence[str]], heard: list[str]) -> None:
+    """A server that says the given lines on each message of a method, and keeps what it hears."""
+    with sock, sock.makefile("rwb") as stream:
+        for line in stream:
+            message = json.loads(line)
+            heard.append(message.get("method", f"answer {message.get('result', message.get('error'))}"))
+            for answer in answers.get(heard[-1], ()):
+                stream.write(answer.replace("ID", str(message.get("id"))).encode() + b"\n")
+            stream.flush()
+
+
+WELCOME = (
+    '{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},'
+    '"serverInfo":{"name":"hand","version":"0"}}}'
+)
+
+
+PONG = '{"jsonrpc":"2.0","id":ID,"result":{}}'
+
+
+def ask(ident: int, method: str) -> str:
+    return f'{{"jsonrpc":"2.0","id":{ident},"method":"{method}"}}'
+
+
+def by_hand(front: Front, answers: Mapping[str, Sequence[str]], scenario: Scenario) -> list[str]:
+    """Run a scenario against such a server; it gets the socket to connect to."""
+    heard: list[str] = []
+    ours, theirs = socket.socketpair()
+    server = threading.Thread(target=serve_by_hand, args=(theirs, answers, heard))
+    server.start()
+    front.run(scenario, ours)
+    server.join()
+    return heard

@@ -1,7 +1,5 @@
 """What only an event loop can do to a client: cancel it at any time, time it out, use it from many tasks."""
 
-import asyncio
-import gc
 import os
 import socket
 from collections.abc import Mapping
@@ -9,11 +7,20 @@ from functools import partial
 from typing import Any
 
 import pytest
-from fronts import ASYNC_FRONTS, AsyncFront, announced, front_name, our_server, text
+from fronts import (
+    ASYNC_FRONTS,
+    WELCOME,
+    AsyncFront,
+    announced,
+    ask,
+    by_hand,
+    front_name,
+    our_server,
+    text,
+)
 from live import raw_server
 from registry import CONTROL
 
-import mcp_sansio_adapters.asyncio as on_asyncio
 from mcp_sansio import (
     Catalogue,
     ClientConfig,
@@ -23,6 +30,7 @@ from mcp_sansio import (
     Prompt,
     PromptServer,
     PromptServerConfig,
+    RequestReceived,
     Server,
     ServerConfig,
 )
@@ -374,18 +382,25 @@ def test_the_clock_of_the_client_goes_on(front: AsyncFront) -> None:
     front.run(scenario)
 
 
-def test_a_client_that_is_left_open_leaves_no_child(front: AsyncFront) -> None:
-    if front.name != "asyncio":
-        pytest.skip("trio does not let go of an open block")
+def test_what_a_legacy_server_has_asked_can_be_withdrawn(front: AsyncFront) -> None:
+    withdrawal = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}'
+    answers = {"initialize": (WELCOME, ask(7, "roots/list")), "notifications/now": (withdrawal,)}
 
-    async def main() -> None:
-        client = on_asyncio.open_stdio_client(raw_server())
-        await client.__aenter__()
-        kept.append(client)
+    async def scenario(front: AsyncFront, sock: socket.socket) -> None:
+        asked, withdrawn = front.event(), front.event()
 
-    kept: list[Any] = []
-    asyncio.run(main())
-    kept.clear()
-    gc.collect()
-    while not no_child_is_left():
-        pass  # killed; waited for by a thread
+        async def think(_: RequestReceived) -> Mapping[str, Any]:
+            asked.set()
+            try:
+                await front.event().wait()
+            finally:
+                withdrawn.set()
+            return {}
+
+        config = ClientConfig(info=INFO, versions=("2025-11-25",), answers=("roots/list",))
+        async with front.connect(sock, config=config, on_request=think) as client:
+            await asked.wait()
+            await client.notify("notifications/now")
+            await withdrawn.wait()
+
+    assert [word for word in by_hand(front, answers, scenario) if word.startswith("answer")] == []

@@ -47,6 +47,7 @@ from mcp_sansio_adapters._defaults import client_config
 from mcp_sansio_adapters._exceptions import Ending, describe_exit
 from mcp_sansio_adapters._fds import can_poll, read_some, write_some
 from mcp_sansio_adapters._handlers import Handlers, Job, prompts_of
+from mcp_sansio_adapters._hooks import value_of
 from mcp_sansio_adapters._line import CLOSED, Line
 from mcp_sansio_adapters._process import Child, ProcessSpec, Restarts, StderrTail
 from mcp_sansio_adapters._pump import Pump, Traffic
@@ -430,6 +431,16 @@ def test_a_hook_that_raises_breaks_nothing(caplog: pytest.LogCaptureFixture) -> 
     desk.handlers = Handlers(desk.server, desk.run, lambda _: None, on_event=desk.hear)
     assert text(desk.get("some").result) == "hello"
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_without_a_loop_an_asynchronous_function_is_a_mistake() -> None:
+    async def later() -> int:
+        return 5
+
+    assert value_of(lambda number: number + 1, 5) == 6
+    assert value_of(None) is None
+    with pytest.raises(LocalProtocolError, match="event loop"):
+        value_of(later)
 
 
 def test_an_answer_that_comes_too_late_is_dropped() -> None:

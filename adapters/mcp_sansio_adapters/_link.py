@@ -35,7 +35,7 @@ class Link(Line):
         self._output = Bell(loop)
         self._change = Bell(loop)
         self._idle = loop.event()
-        self._stop_writer: Callable[[], object] | None = None
+        self._stop_writer: Callable[[], object] = _nothing
 
     def start(self, tasks: Tasks) -> None:
         """Begin to read and to write."""
@@ -51,8 +51,7 @@ class Link(Line):
 
     def stop_writing(self) -> None:
         """Write nothing more; `write_over` will be true soon."""
-        if self._stop_writer is not None:
-            self._stop_writer()
+        self._stop_writer()
 
     def changed(self) -> None:
         """Something about the line, or the process behind it, has changed."""
@@ -104,3 +103,7 @@ class Link(Line):
             else:
                 self._idle.set()
                 await self._output.wait()
+
+
+def _nothing() -> None:
+    pass

@@ -15,7 +15,6 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 import attrs
@@ -56,11 +55,6 @@ class ProcessSpec:
     cwd: str | os.PathLike[str] | None = None
     policy: ProcessPolicy = ProcessPolicy()
     on_stderr: OnStderr | None = None
-
-    @property
-    def name(self) -> str:
-        """The command for people, without its arguments."""
-        return Path(self.command[0]).name if self.command else "nothing"
 
 
 class StderrTail:
@@ -128,11 +122,6 @@ class Child:
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
         threading.Thread(target=_announce_exit, args=(self._process, exiting), daemon=True).start()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
