@@ -177,16 +177,10 @@ def test_entering_can_be_cancelled_at_any_step(front: AsyncFront) -> None:
     front.run(scenario)
 
 
-def test_entering_and_living_can_be_timed_out(front: AsyncFront) -> None:
+def test_entering_can_be_timed_out(front: AsyncFront) -> None:
     async def scenario(front: AsyncFront) -> None:
         async with front.within(0.05):
             await enter(front)
-        assert no_child_is_left()
-        lengths: list[int] = []
-        async with front.within(1.0), front.open_stdio_client(raw_server(mute="prompts/get")) as client:
-            lengths.append(len(await client.list_prompts()))
-            await client.get_prompt("prompt-000")
-        assert lengths == [30]
         assert no_child_is_left()
 
     front.run(scenario)

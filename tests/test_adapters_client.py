@@ -262,13 +262,15 @@ def test_a_server_that_closes_its_output_is_ended(front: Front) -> None:
 
 
 def test_a_server_that_closes_its_input_is_ended(front: Front) -> None:
-    command = ("sh", "-c", "exec <&-; sleep 1000")
+    discovered = '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"prompts":{}}}'
+    answer = f'{{"jsonrpc":"2.0","id":1,"result":{discovered}}}'
+    command = ("sh", "-c", 'read line; exec <&-; echo "$0"; sleep 1000', answer)
 
     async def scenario(front: Front) -> None:
-        policy, config = ProcessPolicy(close_grace=0.05), ClientConfig(info=INFO, probe_timeout=0.1)
-        with pytest.raises(ConnectionFailed, match="Broken pipe"):
-            async with front.open_stdio_client(command, policy=policy, config=config):
-                raise AssertionError("entered")
+        policy = ProcessPolicy(restarts=0, close_grace=0.05)
+        async with front.open_stdio_client(command, policy=policy) as client:
+            with pytest.raises(ConnectionFailed, match="Broken pipe"):
+                await client.list_prompts()
 
     front.run(scenario)
 

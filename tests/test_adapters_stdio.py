@@ -101,7 +101,7 @@ def running(name: str, *options: str, **settings: Any) -> Generator[Server]:
 
 
 def test_at_the_end_of_input_what_is_owed_is_answered_and_the_server_exits(name: str) -> None:
-    with running(name) as server:
+    with running(name, "--grace", "20") as server:
         server.write(request(1, "prompts/list"), get(2, "wait"), get(3, "release"), get(4, "pid"))
         out, err, code = server.rest()
         assert {json.loads(line)["id"] for line in out.splitlines()} == {1, 2, 3, 4}
