@@ -6,6 +6,7 @@ its client is the blocking one behind methods that only look asynchronous.
 
 import asyncio
 import json
+import os
 import socket
 import sys
 import threading
@@ -43,6 +44,15 @@ def text(result: Any) -> str:
     """The text of a rendered prompt's only message."""
     content: str = result.messages[0].content.text
     return content
+
+
+def no_child_is_left() -> bool:
+    """Whether this process has neither a running child nor a zombie."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
 
 
 class Awaitable:
@@ -246,6 +256,7 @@ def front_name(front: Front) -> str:
 
 
 # --- servers written by hand ---
+
 
 def serve_by_hand(sock: socket.socket, answers: Mapping[str, Sequence[str]], heard: list[str]) -> None:
     """A server that says the given lines on each message of a method, and keeps what it hears."""

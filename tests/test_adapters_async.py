@@ -1,6 +1,5 @@
 """What only an event loop can do to a client: cancel it at any time, time it out, use it from many tasks."""
 
-import os
 import socket
 from collections.abc import Mapping
 from functools import partial
@@ -15,6 +14,7 @@ from fronts import (
     ask,
     by_hand,
     front_name,
+    no_child_is_left,
     our_server,
     text,
 )
@@ -67,15 +67,6 @@ async def enter(front: AsyncFront, **options: Any) -> None:
     """Try to become the client of a server that never says who it is."""
     async with front.open_stdio_client(SILENT, **options):
         raise AssertionError("entered")
-
-
-def no_child_is_left() -> bool:
-    """Whether this process has neither a running child nor a zombie."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
 
 
 # --- cancelled methods ---
@@ -273,6 +264,8 @@ def test_closing_a_client_fails_what_others_still_wait_for(front: AsyncFront) ->
 
         async def close() -> None:
             async with front.open_stdio_client(our_server(front.name), on_stderr=stderr) as client:
+                with pytest.raises(ConnectionFailed, match="exit code 5"):
+                    await client.request("prompts/get", {"name": "exit", "arguments": {"code": "5"}})
                 clients.append(client)
                 opened.set()
                 await stderr.says(b"waiting")

@@ -1,11 +1,11 @@
 """What asyncio alone does to those who use it."""
 
 import asyncio
-import os
 import socket
 from typing import Any
 
 import pytest
+from fronts import no_child_is_left
 from live import raw_server
 
 import mcp_sansio_adapters.asyncio as on_asyncio
@@ -24,15 +24,6 @@ PREFIX = b"io.modelcontextprotocol"
 META = b'{"%s/protocolVersion":"2026-07-28","%s/clientCapabilities":{}}' % (PREFIX, PREFIX)
 
 pytestmark = pytest.mark.live
-
-
-def no_child_is_left() -> bool:
-    """Whether this process has neither a running child nor a zombie."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
 
 
 def test_a_client_that_is_left_open_leaves_no_child() -> None:

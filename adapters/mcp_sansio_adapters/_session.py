@@ -155,6 +155,11 @@ class Session:
 
     # --- commands ---
 
+    def check(self) -> None:
+        """Raise `ConnectionFailed` if there is no connection, and none will follow."""
+        if self.ending is not None or self.client.done:
+            raise ConnectionFailed(self.ending or Ending(self._refusal or "the client is closed"))
+
     def list_prompts(self, *, stale_ok: bool = False) -> Waiter[Snapshot]:
         """The whole list, from the cache while that is fresh."""
         return self._begin(lambda: self.prompts.list(now(), stale_ok=stale_ok))
@@ -201,7 +206,7 @@ class Session:
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send any notification."""
-        self._check()
+        self.check()
         self.client.notify(method, params, now())
 
     def abandon(self, waiter: Waiter[Any]) -> None:
@@ -271,12 +276,8 @@ class Session:
 
     # --- inside ---
 
-    def _check(self) -> None:
-        if self.ending is not None or self.client.done:
-            raise ConnectionFailed(self.ending or Ending(self._refusal or "the client is closed"))
-
     def _begin(self, start: Callable[[], Op | CallId], on_progress: OnProgress | None = None) -> Waiter[Any]:
-        self._check()
+        self.check()
         waiter: Waiter[Any] = Waiter(start(), on_progress)
         self._waiters[waiter.key] = waiter
         return waiter
@@ -300,7 +301,7 @@ class Session:
         """What is no end of an operation."""
         match event:
             case Negotiated():
-                self.negotiated = event
+                self.negotiated, self.loss = event, None
                 self.settled()
             case NegotiationFailed(reason):
                 self._refusal = reason

@@ -133,6 +133,7 @@ class BlockingClient(ConnectedClient):
 
     def wait(self, seconds: float) -> None:
         """Let the connection live for so long: changes are noticed, pings answered, the list kept fresh."""
+        self._session.check()
         self._connection.until(lambda: False, seconds)
 
     def _result(self, waiter: Waiter[T]) -> T:
