@@ -10,8 +10,9 @@ import attrs
 import pytest
 
 from mcp_sansio._errors import Inexpressible, InvalidMessage, LocalProtocolError
+from mcp_sansio._json import decode
 from mcp_sansio._shapes import checked, twin, unstructurer, wire_fields, wire_name
-from mcp_sansio._structure import structure, structure_value, unstructure
+from mcp_sansio._structure import encode_typed, structure, structure_value, unstructure
 from mcp_sansio._types import EmbeddedResource, GetPromptResult, Prompt, TextContent
 from mcp_sansio._versions import ALL_VERSIONS, V2024_11_05, V2025_11_25, V2026_07_28
 
@@ -81,6 +82,11 @@ class Ordered:
 
 
 @attrs.frozen
+class Anything:
+    value: Any
+
+
+@attrs.frozen
 class Reference:
     type: str
     name: str
@@ -122,6 +128,8 @@ def test_a_class_of_a_layer_is_written_per_revision() -> None:
     with pytest.raises(Inexpressible, match="2024-11-05 has no content of type 'circle'"):
         unstructure(DRAWING, V2024_11_05)
     assert unstructure(Drawing(()), NEWEST) == {"shapes": []}
+    assert decode(encode_typed(DRAWING, NEWEST)) == {**plain, "ink": "red"}
+    assert decode(encode_typed(DRAWING, V2025_11_25)) == plain
 
 
 @pytest.mark.parametrize(
@@ -196,6 +204,10 @@ def test_untagged_classes_are_told_apart_by_what_they_require() -> None:
             read(resource)
     with pytest.raises(InvalidMessage, match="missing required field `uri`"):
         read(b'{"text":"t"}')
+
+
+def test_null_is_a_value_where_any_value_is_required() -> None:
+    assert structure(Anything, b'{"value":null}') == Anything(None)
 
 
 def test_a_member_called_type_is_a_member_like_others() -> None:
