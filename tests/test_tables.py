@@ -7,6 +7,7 @@ watched. A row that none of them takes is a row that nobody needs, or a scenario
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from mcp_sansio import (
     Era,
     InputNeeded,
     Limits,
+    LineWire,
     LocalProtocolError,
     PromptClient,
     PromptRequested,
@@ -419,3 +421,90 @@ def taken() -> dict[str, set[Row]]:
 def test_every_row_is_taken(table: AnyTable, taken: dict[str, set[Row]]) -> None:
     never = [row for row in table.rows if row not in taken[table.name]]
     assert not never, f"{table.name}: " + ", ".join(f"{s.name} {e.name}" for s, e in never)
+
+
+# --- where a row leads is seen by what can still happen ------------------------------------------------
+
+
+def asked(script: Script) -> list[int]:
+    """The ids of the pages that were asked for since the last look."""
+    return [message["id"] for message in script.sent() if message.get("method") == "prompts/list"]
+
+
+def answered(script: Driven, wire_id: int) -> None:
+    script.reply(wire_id, {"resultType": "complete", "prompts": []})
+
+
+def test_after_a_walk_that_was_given_up_the_next_one_starts() -> None:
+    script = listening()
+    op = script.prompts.list(script.now)
+    assert len(asked(script)) == 1
+    script.prompts.cancel(op, script.now)
+    assert asked(script) == []
+    script.prompts.list(script.now)
+    assert len(asked(script)) == 1
+
+
+def test_when_nobody_waits_for_a_walk_the_one_behind_it_starts() -> None:
+    script = listening()
+    op = script.prompts.list(script.now)
+    asked(script)
+    script.prompts.refresh(script.now)
+    script.prompts.cancel(op, script.now)
+    (again,) = asked(script)
+    answered(script, again)
+    assert asked(script) == []
+    script.prompts.refresh(script.now)
+    assert len(asked(script)) == 1
+
+
+def test_a_second_walk_that_nobody_wants_any_more_is_not_made() -> None:
+    script = listening()
+    script.prompts.list(script.now)
+    (first,) = asked(script)
+    script.prompts.cancel(script.prompts.refresh(script.now), script.now)
+    answered(script, first)
+    assert asked(script) == []
+
+
+def test_a_walk_that_is_wanted_no_more_before_it_could_start_is_not_made() -> None:
+    script = probing()
+    script.prompts.cancel(script.prompts.list(0.0), 0.0)
+    script.reply(1, DISCOVERED)
+    script.sent()
+    acknowledge(script, promptsListChanged=True)
+    assert asked(script) == []
+    script.prompts.list(script.now)
+    assert len(asked(script)) == 1
+
+
+def test_a_client_that_says_twice_that_it_is_ready_stays_ready() -> None:
+    _, server, _ = serving()
+    stream = server.open()
+    wire = LineWire(stream, 0.0)
+    for message in (
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+        {"method": "notifications/initialized"},
+        {"method": "notifications/initialized"},
+    ):
+        wire.receive_data(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n", 0.0)
+    wire.data_to_send()
+    server.request(stream, "roots/list", None, 0.0)
+    assert b"roots/list" in b"".join(wire.data_to_send())
+
+
+@pytest.mark.parametrize("end", ["close", "abort"])
+def test_a_closed_wire_stays_closed(end: str) -> None:
+    script, *_ = serving()
+    script.wire.abort(0.0)
+    assert script.wire.closed
+    getattr(script.wire, end)(0.0)
+    assert script.wire.closed
+
+
+def test_a_wire_whose_peer_has_finished_is_closed_when_it_is_aborted() -> None:
+    script, *_ = serving()
+    script.request(1, "prompts/get", {"name": "p0001", **META})
+    script.wire.receive_eof(0.0)
+    script.wire.abort(0.0)
+    assert script.wire.closed
