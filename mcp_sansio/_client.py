@@ -51,7 +51,7 @@ from ._json import (
 from ._layers import ClientLayer
 from ._machine import MachineBase
 from ._negotiation import Negotiator
-from ._plain import is_id, params_of, text
+from ._plain import is_id, params_of, shown, text
 from ._rounds import RoundTrips
 from ._structure import result_head, structure
 from ._subscription import Subscriptions
@@ -400,7 +400,7 @@ class Client(MachineBase):
                 self._rounds.asked(call, structure(InputRequired, message.result), now)
                 return
             known = kind == "complete" or kind in self.config.result_types
-            outcome = Reply(message.result) if known else InvalidReply(f"unknown resultType {kind!r}")
+            outcome = Reply(message.result) if known else InvalidReply(f"unknown resultType {shown(kind)}")
         except InvalidMessage as error:
             outcome = InvalidReply(str(error))
         self._calls.end(call, CallInput.ANSWER, outcome, now)
@@ -416,7 +416,7 @@ class Client(MachineBase):
             self._late(message.id)
 
     def _late(self, wire_id: RequestId) -> None:
-        self.emit(Diagnostic("unknown-reply", f"a reply to {wire_id!r}, which nobody waits for"))
+        self.emit(Diagnostic("unknown-reply", f"a reply to {shown(wire_id)}, which nobody waits for"))
 
     # notifications
 

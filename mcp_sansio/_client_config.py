@@ -15,6 +15,9 @@ from ._structure import encode_typed
 from ._types import Implementation
 from ._versions import ALL_VERSIONS, Era, era_of
 
+SHORTEST_DELAY = 0.001
+"""Seconds between two tries, whatever the configuration says: without any, time would stand still."""
+
 
 def no_jitter() -> float:
     """Backoff without jitter; an adapter passes `random.random`."""
@@ -63,4 +66,4 @@ class ClientConfig:
     def delay(self, attempt: int) -> float:
         """How long to back off before retry number `attempt`, counted from 0."""
         ceiling: float = min(self.backoff * 2.0 ** min(attempt, 32), self.backoff_max)
-        return ceiling * (0.5 + self.jitter() / 2)
+        return max(ceiling * (0.5 + self.jitter() / 2), SHORTEST_DELAY)

@@ -112,6 +112,12 @@ _HEAD = 200
 _ABSENT = (b"", b"null")
 
 
+MAX_BATCH = 1000
+"""How many messages a batch may have."""
+
+_MAX_COMMAS = 100_000  # in a whole batch line: what bounds the work of finding out how many messages it has
+
+
 def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malformed:
     """Read one message. Never raises: whatever is wrong with it comes back as `Malformed`.
 
@@ -120,12 +126,16 @@ def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malfo
     """
     if not line.lstrip().startswith(b"["):
         return _parse_one(line, max_depth)
+    if line.count(b",") > _MAX_COMMAS:
+        return Malformed(INVALID_REQUEST, "a batch is too large", data=line[:_HEAD])
     try:
         items = _decode_items(line)
     except (msgspec.DecodeError, RecursionError) as error:
         return Malformed(PARSE_ERROR, _refusal(error), data=line[:_HEAD])
     if not items:
         return Malformed(INVALID_REQUEST, "an empty batch", data=line[:_HEAD])
+    if len(items) > MAX_BATCH:
+        return Malformed(INVALID_REQUEST, f"a batch may have {MAX_BATCH} messages", data=line[:_HEAD])
     return Batch(tuple(_parse_one(bytes(item), max_depth) for item in items))
 
 
@@ -353,7 +363,12 @@ _encode = msgspec.json.Encoder(enc_hook=_builtin).encode
 
 
 def members(obj: Mapping[str, Any]) -> bytes:
-    """The encoded members of an object without its braces: empty for an empty one. Raises as `encode`."""
+    """The encoded members of an object without its braces: empty for an empty one.
+
+    Raises as `encode`, and `LocalProtocolError` for what is no mapping.
+    """
+    if not isinstance(cast("object", obj), Mapping):
+        raise LocalProtocolError(f"expected a mapping, got {type(obj).__name__}")
     return encode(obj)[1:-1]
 
 

@@ -297,7 +297,7 @@ class Listing:
         eager, self._eager = self._eager, False
         self._waiters.started()
         call = self._request(None, now)
-        collector = Collector(self.spec, self._memory)
+        collector = Collector(self.spec, self._memory, self.config.max_items)
         self._running = _Running(self.epoch, eager, restarted, call.wire_id, call, collector)
 
     def _request(self, cursor: str | None, now: float) -> Call:

@@ -6,6 +6,8 @@ from typing import Any, TypeGuard
 
 from ._json import RequestId, decode
 
+MAX_QUOTED = 100
+
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether a decoded value is a JSON object."""
@@ -30,6 +32,12 @@ def member(value: object, name: str) -> Any:
 def text(value: object) -> str | None:
     """A string, or None for anything else."""
     return value if isinstance(value, str) else None
+
+
+def shown(value: object) -> str:
+    """A value of the peer's as an error message quotes it: not at any length."""
+    quoted = repr(value)
+    return quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED]}…"
 
 
 def params_of(raw: bytes | None) -> dict[str, Any]:

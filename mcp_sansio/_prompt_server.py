@@ -26,7 +26,7 @@ from ._errors import (
 )
 from ._events import CompletionRequested, IncomingRequest, PromptRequested
 from ._layers import ServerLayer
-from ._plain import is_object, member, text
+from ._plain import is_object, member, shown, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
 from ._server_config import from_
@@ -249,7 +249,7 @@ class PromptServer(ServerLayer):
         entry = self.catalogue.snapshot.entries.get(name)
         allowed = self._allowed(request.principal)
         if entry is None or (allowed is not None and not allowed(entry.prompt)):
-            raise _Refused(INVALID_PARAMS, f"{field}: unknown prompt {name!r}")
+            raise _Refused(INVALID_PARAMS, f"{field}: unknown prompt {shown(name)}")
         return entry
 
     def _get(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
@@ -306,7 +306,7 @@ class PromptServer(ServerLayer):
         if name is None or value is None:
             raise _Refused(INVALID_PARAMS, "argument: must be an object with the strings name and value")
         if name not in [declared.name for declared in entry.prompt.arguments]:
-            raise _Refused(INVALID_PARAMS, f"argument.name: {entry.prompt.name!r} has no argument {name!r}")
+            raise _Refused(INVALID_PARAMS, f"argument.name: the prompt has no argument {shown(name)}")
         if context is not None and not is_object(context):
             raise _Refused(INVALID_PARAMS, "context: must be an object")
         known = _strings("context.arguments", member(context, "arguments"))

@@ -39,7 +39,7 @@ from ._json import (
     error_bytes,
     result_bytes,
 )
-from ._plain import is_id, is_object, params_of, text
+from ._plain import is_id, is_object, params_of, shown, text
 from ._structure import structure_value
 from ._tables import SESSION, CallInput, Session, SessionInput
 from ._topics import Listener
@@ -136,7 +136,7 @@ class Router:
 
     def _requested(self, message: Request, now: float) -> None:
         if self._stream.uses(message.id):
-            self._error(message.id, INVALID_REQUEST, f"id {message.id!r} is in use")
+            self._error(message.id, INVALID_REQUEST, f"id {shown(message.id)} is in use")
             return
         if self._stream.in_flight >= self._server.config.max_in_flight:
             self._error(message.id, INTERNAL_ERROR, "too many requests in flight")
@@ -295,9 +295,7 @@ class Router:
         call = self._stream.calls.answered(message.id)
         if call is None:
             self._server.emit(
-                Diagnostic(
-                    "unknown-reply", f"a reply to {message.id!r}, which nobody waits for", stream=self._stream
-                )
+                Diagnostic("unknown-reply", f"nobody waits for {shown(message.id)}", stream=self._stream)
             )
         elif isinstance(message, Response):
             self._stream.calls.end(call, CallInput.ANSWER, Reply(message.result), now)

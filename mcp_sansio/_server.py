@@ -65,6 +65,8 @@ class Server(MachineBase):
         self._own_notifications = _OWN_NOTIFICATIONS + tuple(topic.method for topic in self.topics.values())
         for layer in layers:
             layer.bind(self)
+        for version in config.versions:
+            self.welcome(version)  # what cannot be encoded is refused now, not when a client asks
 
     # --- verbs ---
 
@@ -315,7 +317,8 @@ class Server(MachineBase):
         elif request.method in self.config.methods:
             self.emit(RequestReceived(request, params))
         else:
-            self.refuse(request, RpcError(METHOD_NOT_FOUND, f"Method not found: {request.method}"), now)
+            reason = f"Method not found: {request.method[:100]}"
+            self.refuse(request, RpcError(METHOD_NOT_FOUND, reason), now)
 
     def catch_up(self, request: IncomingRequest, topic: str) -> None:
         """Before a list is answered that shows a change: have a pending notification of it written."""

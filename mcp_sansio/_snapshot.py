@@ -94,12 +94,13 @@ class Memory:
         self._pages: tuple[_Read, ...] = ()
         self._items: dict[bytes, Any] = {}
 
-    def read(self, index: int, raw: bytes) -> _Read:
-        """Page number `index` of a walk; `InvalidMessage` if it is no page."""
+    def read(self, index: int, raw: bytes, room: int | None = None) -> _Read:
+        """Page number `index` of a walk, at most `room` of its items; `InvalidMessage` if it is no page."""
         if index < len(self._pages) and self._pages[index].raw == raw:
             return self._pages[index]
         page = structure_page(raw, self._spec.key)
-        return _Read(raw, page, tuple(self._item(index, at, item) for at, item in enumerate(page.items)))
+        items = enumerate(page.items[:room])
+        return _Read(raw, page, tuple(self._item(index, at, item) for at, item in items))
 
     def _item(self, index: int, at: int, raw: bytes) -> tuple[Any, bytes] | str:
         known = self._items.get(raw)
@@ -121,10 +122,14 @@ class Memory:
 class Collector:
     """The pages of one walk."""
 
-    def __init__(self, spec: ListSpec, memory: Memory) -> None:
+    def __init__(self, spec: ListSpec, memory: Memory, max_items: int) -> None:
+        """Of a page that goes beyond `max_items`, only the first item too many is read."""
         self._spec = spec
         self._memory = memory
+        self._max_items = max_items
         self._pages: list[_Read] = []
+        self._seen: set[tuple[bytes, ...]] = set()
+        self._looked_at = 0
         self._known_problems = 0
         self._expires = math.inf
         self._private = False
@@ -142,7 +147,7 @@ class Collector:
 
     def add(self, raw: bytes, now: float, default_lifetime: float) -> str | None:
         """Take a page in; its `nextCursor`. `default_lifetime` is that of a page without `ttlMs`."""
-        read = self._memory.read(len(self._pages), raw)
+        read = self._memory.read(len(self._pages), raw, self._max_items + 1 - self.items)
         page = read.page
         self._pages.append(read)
         self.items += len(read.items)
@@ -168,8 +173,9 @@ class Collector:
 
     def repeats(self) -> bool:
         """Whether the last page has just the items of one before."""
-        last = self._pages[-1].page.items
-        return any(earlier.page.items == last for earlier in self._pages[:-1])
+        self._seen.update(page.page.items for page in self._pages[self._looked_at : -1])
+        self._looked_at = len(self._pages) - 1
+        return self._pages[-1].page.items in self._seen
 
     def drop_last(self) -> None:
         """Take the last page back, which had nothing new."""

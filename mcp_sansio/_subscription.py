@@ -158,7 +158,8 @@ class Subscriptions:
             return
         self._client.cancel_timer(self._unacknowledged)
         honoured = params.get("notifications")
-        live = tuple(topic for topic in self._filter if member(honoured, topic))
+        wanted = self._filter.items()
+        live = tuple(topic for topic, value in wanted if _grants(member(honoured, topic), value))
         if not live:
             call, self._call = self._call, None
             self._client.cancel(call.id, now)
@@ -213,6 +214,11 @@ class Subscriptions:
         if self._state is not Listen.LIVE:
             return "before-acknowledgement", True
         return (None, True) if topic in self._live else ("not-asked-for", False)
+
+
+def _grants(given: object, wanted: object) -> bool:
+    """Whether a member of an acknowledged filter stands for what was asked for: a boolean by `true` alone."""
+    return given is True if wanted is True else bool(given)
 
 
 def _tag(params: Mapping[str, Any]) -> Any:

@@ -528,3 +528,18 @@ def test_an_id_or_method_that_cannot_be_written_is_refused() -> None:
         request_bytes("\ud800", "m", None, None)
     with pytest.raises(LocalProtocolError):
         notification_bytes("\ud800", None, None)
+
+
+def test_a_batch_has_bounds_that_hold_before_it_is_read() -> None:
+    many = parse(b"[" + b"1," * 1000 + b"1]")
+    assert isinstance(many, Malformed)
+    assert many.reason == "a batch may have 1000 messages"
+    huge = parse(b"[" + b"1," * 100_001 + b"1]")
+    assert isinstance(huge, Malformed)
+    assert (huge.code, huge.reason) == (-32600, "a batch is too large")
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], "ab", 5])
+def test_members_are_those_of_a_mapping(wrong: Any) -> None:
+    with pytest.raises(LocalProtocolError):
+        members(wrong)

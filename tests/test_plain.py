@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_sansio import InvalidMessage
-from mcp_sansio._plain import is_array, is_id, is_object, member, params_of, text
+from mcp_sansio._plain import is_array, is_id, is_object, member, params_of, shown, text
 
 VALUES: tuple[Any, ...] = (None, True, False, 0, 1.5, "", "text", [], [1], {}, {"a": None})
 
@@ -40,3 +40,8 @@ def test_params_are_decoded_strictly() -> None:
     assert params_of(b'{"a":9007199254740993}') == {"a": 9007199254740993}
     with pytest.raises(InvalidMessage):
         params_of(b'{"a":"\\ud83d"}')
+
+
+def test_what_is_quoted_is_not_quoted_at_any_length() -> None:
+    assert shown("name") == "'name'"
+    assert len(shown("x" * 1_000_000)) == 101

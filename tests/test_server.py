@@ -332,3 +332,9 @@ def test_a_layer_is_bound_to_its_server() -> None:
     server = Server(ServerConfig(info=SERVER), prompts)
     assert prompts.server is server
     assert list(server.topics) == ["promptsListChanged"]
+
+
+@pytest.mark.parametrize("wrong", [{"capabilities": {"x": float("nan")}}, {"instructions": b"x"}])
+def test_a_configuration_that_cannot_be_sent_is_refused_before_a_client_asks(wrong: Any) -> None:
+    with pytest.raises(LocalProtocolError):
+        Server(ServerConfig(info=SERVER, **wrong))
