@@ -102,6 +102,8 @@ class Play:
         except StepFailed:
             raise
         except Exception as error:
+            if self.step != "connect":
+                self._unbroken(self._witness)
             raise StepFailed(str(error) if isinstance(error, McpError) else repr(error)) from error
         self._unbroken(self._witness)
         return cost
@@ -272,10 +274,11 @@ class Play:
         try:
             await asyncio.wait_for(witness.announced.wait(), self._patience)
         except TimeoutError:
+            self._unbroken(witness)
             raise StepFailed(self._overdue(witness)) from None
 
     def _unbroken(self, witness: Witness) -> None:
-        if witness.losses:
+        if witness.losses and self.step != "restart":
             raise StepFailed("the server ended the connection, and had to be started again")
 
     def _check(self, listed: Snapshot) -> None:
@@ -290,6 +293,7 @@ class Play:
             try:
                 change = await asyncio.wait_for(anext(changes), self._patience)
             except TimeoutError:
+                self._unbroken(self._witness)
                 raise StepFailed(self._overdue(self._witness)) from None
             if editing is not None:
                 self._report.detail(_summary(change))
