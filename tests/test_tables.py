@@ -17,9 +17,11 @@ from script import Script
 
 from mcp_sansio import (
     LEGACY_VERSIONS,
+    CallFailed,
     CallId,
     Client,
     ClientConfig,
+    Diagnostic,
     Era,
     InputNeeded,
     Limits,
@@ -476,6 +478,46 @@ def test_a_walk_that_is_wanted_no_more_before_it_could_start_is_not_made() -> No
     assert asked(script) == []
     script.prompts.list(script.now)
     assert len(asked(script)) == 1
+
+
+@pytest.mark.parametrize("reach", [waiting_call, asked_call])
+def test_what_is_not_under_way_is_not_lost_with_the_carrier(
+    reach: Callable[[], tuple[Driven, CallId]],
+) -> None:
+    script, _ = reach()
+    lose(script)
+    assert script.of(CallFailed) == []
+
+
+@pytest.mark.parametrize("reach", [waiting_call, sent_call, asked_call])
+def test_closing_ends_a_call_in_every_state(reach: Callable[[], tuple[Driven, CallId]]) -> None:
+    script, call = reach()
+    close(script)
+    assert [failed.call for failed in script.of(CallFailed)] == [call]
+
+
+def test_a_late_acknowledgement_is_the_last() -> None:
+    script = unacknowledged()
+    acknowledge(script, promptsListChanged=True)
+    script.events()
+    acknowledge(script, promptsListChanged=True)
+    assert [diagnostic.kind for diagnostic in script.of(Diagnostic)] == ["unknown-acknowledgement"]
+
+
+def test_a_late_refusal_leaves_the_list_to_be_walked_without_a_channel() -> None:
+    script = unacknowledged()
+    script.error(2, -32601)
+    script.prompts.list(script.now)
+    assert len(asked(script)) == 1
+
+
+def test_a_carrier_that_never_carried_a_channel_is_followed_by_one_that_does() -> None:
+    script = probing()
+    lose(script)
+    script.reconnect()
+    (probe,) = script.sent()
+    script.reply(probe["id"], DISCOVERED)
+    assert [message["method"] for message in script.sent()] == ["subscriptions/listen"]
 
 
 def test_a_client_that_says_twice_that_it_is_ready_stays_ready() -> None:
