@@ -39,15 +39,15 @@ MODULES = {
 """Each module with the tests that have to notice."""
 
 ROWS = {
-    "negotiation": ("tables", "negotiation"),
-    "call": ("tables", "calls", "rounds"),
-    "listen": ("tables", "subscription"),
-    "walk": ("tables", "listing"),
-    "coalescer": ("tables", "coalescer"),
-    "session": ("tables", "sessions"),
-    "reply": ("tables", "server", "routing"),
-    "subscription": ("tables", "topics"),
-    "channel": ("tables", "line_wire"),
+    "negotiation": ("tables", "transitions", "negotiation"),
+    "call": ("tables", "transitions", "calls", "rounds"),
+    "listen": ("tables", "transitions", "subscription"),
+    "walk": ("tables", "transitions", "listing"),
+    "coalescer": ("tables", "transitions", "coalescer"),
+    "session": ("tables", "transitions", "sessions"),
+    "reply": ("tables", "transitions", "server", "routing"),
+    "subscription": ("tables", "transitions", "topics"),
+    "channel": ("tables", "transitions", "line_wire"),
 }
 """Each table with the tests of those who own the state."""
 
