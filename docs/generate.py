@@ -20,6 +20,7 @@ import attrs
 
 import mcp_sansio
 from mcp_sansio import ALL_VERSIONS, Era, _types
+from mcp_sansio._http_exchange import EXCHANGE
 from mcp_sansio._tables import TABLES, Table
 from mcp_sansio._versions import FEATURES, Feature, era_of, supports
 
@@ -30,8 +31,8 @@ NOTE = "<!-- Written by docs/generate.py from the code; do not edit. -->\n"
 STATES = """\
 # States
 
-Every state that the library keeps is a row of a table in `mcp_sansio/_tables.py`; what has no row cannot
-happen. These are all of them.
+Every state that the library keeps is a row of a table in `mcp_sansio/_tables.py` (that of HTTP exchanges is
+in `_http_exchange.py`); what has no row cannot happen. These are all of them.
 """
 
 FEATURES_HEAD = """\
@@ -88,7 +89,7 @@ def diagram(table: Table[Any, Any]) -> Iterator[str]:
 def states() -> str:
     """The text of states.md."""
     parts = [NOTE, STATES]
-    for table in TABLES:
+    for table in (*TABLES, EXCHANGE):
         parts.append(f"## {table.name.capitalize()}\n\n{table.about}\n")
         parts.append("\n".join(diagram(table)) + "\n")
     return "\n".join(parts)
@@ -171,7 +172,7 @@ STOREYS = {
         *("_server", "_server_config", "_stream", "_routing", "_debts", "_topics"),
         *("_prompt_server", "_catalogue", "_content", "_sealing", "_request_state"),
     ),
-    "Values and codec": ("_types", "_versions", "_json", "_plain", "_structure", "_shapes"),
+    "Values and codec": ("_types", "_versions", "_json", "_plain", "_meta", "_structure", "_shapes"),
 }
 
 

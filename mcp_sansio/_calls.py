@@ -1,6 +1,6 @@
 """The one call table: requests of ours, from the command to the last reply.
 
-A call is opened with its parameters already encoded, waits in the endpoint's outbox, leaves with an
+A call is opened with its parameters encoded at once, waits in the endpoint's outbox, leaves with an
 id, and ends exactly once: with a reply, or with a `Failure`. Two clocks run while the peer owes a
 reply: a quiet one, which progress restarts, and a total one, which nothing does ("implementations
 SHOULD always enforce a maximum timeout, regardless of progress notifications"). Ids are counted and
@@ -14,19 +14,16 @@ from typing import Any, Protocol, TypeGuard, cast
 
 import attrs
 
+from ._contract import Send
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
-from ._json import RequestId, decode, encode
+from ._json import RequestId, decode, encode, notification_bytes, request_bytes
 from ._json import members as object_members
 from ._machine import MachineBase
+from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
 from ._tables import CALL, CallInput, CallState
 
-RESERVED_META = (
-    "progressToken",
-    "io.modelcontextprotocol/protocolVersion",
-    "io.modelcontextprotocol/clientInfo",
-    "io.modelcontextprotocol/clientCapabilities",
-)
+RESERVED_META = ("progressToken", VERSION, CLIENT_INFO, CLIENT_CAPABILITIES)
 """`_meta` members of a request that only the endpoint itself writes."""
 
 
@@ -91,10 +88,26 @@ class Call:
     answers: bytes = b""
     request_state: str | None = None
 
-    def params(self) -> bytes | None:
-        """The encoded params object of the next leg, without `_meta`."""
-        parts = [part for part in (self.members, self.answers) if part]
-        return b"{" + b",".join(parts) + b"}" if parts else None
+    def message(self, protocol_meta: bytes = b"") -> Send:
+        """The request of the next leg; `protocol_meta` are the `_meta` members that the era asks for."""
+        progress = b'"progressToken":%d' % self.wire_id if self.wants_progress else b""
+        params, meta = _joined(self.members, self.answers), _joined(protocol_meta, progress, self.meta)
+        data = request_bytes(self.wire_id, self.method, _object(params), meta or None)
+        return Send(data, self.method, self.wire_id)
+
+
+def _object(members: bytes) -> bytes | None:
+    return b"{" + members + b"}" if members else None
+
+
+def _joined(*members: bytes) -> bytes:
+    return b",".join(part for part in members if part)
+
+
+def cancellation(wire_id: RequestId) -> Send:
+    """The message that a request is over for whoever sends this."""
+    method = "notifications/cancelled"
+    return Send(notification_bytes(method, encode({"requestId": wire_id}), None), method)
 
 
 def check_method(method: str) -> None:
@@ -119,12 +132,24 @@ def encode_meta(meta: Mapping[str, Any] | None) -> bytes:
     return object_members(meta or {})
 
 
+def encode_notification(
+    method: str, params: Mapping[str, Any] | None, meta: Mapping[str, Any] | None = None
+) -> Send:
+    """A notification of the caller's own; `LocalProtocolError` if it cannot be sent."""
+    check_method(method)
+    members, extra = encode_members(params), encode_meta(meta)
+    return Send(notification_bytes(method, _object(members), extra or None), method)
+
+
 class Calls:
     """All calls of an endpoint that have not ended."""
 
-    def __init__(self, machine: MachineBase, abandoned: Callable[[Call], None]) -> None:
-        """`abandoned` is called for a call that ends while the peer still owes its reply."""
+    def __init__(self, machine: MachineBase, limits: Limits, abandoned: Callable[[Call], None]) -> None:
+        """`limits` are those of calls without their own. `abandoned` is called for a call that ends while
+        the peer still owes its reply.
+        """
         self._machine = machine
+        self._limits = limits
         self._abandoned = abandoned
         self._by_id: dict[CallId, Call] = {}
         self._by_wire: dict[int, Call] = {}
@@ -133,21 +158,23 @@ class Calls:
     def open(
         self,
         method: str,
-        members: bytes,
-        meta: bytes,
-        limits: Limits,
+        params: Mapping[str, Any] | None,
         now: float,
         *,
+        meta: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
         owner: Owner | None = None,
         op: Op | None = None,
         progress: bool = False,
         urgent: bool = False,
     ) -> Call:
-        """A new call, its clocks running."""
-        identity = self._machine.new_call_id()
-        call = Call(identity, 0, method, members, meta, limits, owner, op, progress, urgent)
+        """A new call, its clocks running; `LocalProtocolError`, with no effect, if it cannot be sent."""
+        check_method(method)
+        members, extra = encode_members(params), encode_meta(meta)
+        limits, identity = limits or self._limits, self._machine.new_call_id()
+        call = Call(identity, 0, method, members, extra, limits, owner, op, progress, urgent)
         self._by_id[identity] = call
-        self._start_leg(call, now)
+        self._start_leg(call, self._machine.tick(now))
         return call
 
     def _start_leg(self, call: Call, now: float) -> None:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from ._calls import Call, Calls, Limits, Owner, Reply, check_method, encode_members, encode_meta
+from ._calls import Call, Calls, Limits, Owner, Reply, cancellation, encode_notification
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
@@ -45,8 +45,6 @@ from ._json import (
     Request,
     RequestId,
     Response,
-    notification_bytes,
-    request_bytes,
 )
 from ._layers import ClientLayer
 from ._machine import MachineBase
@@ -73,7 +71,7 @@ class Client(MachineBase):
         self._carrier: Carrier | None = None
         self._urgent: deque[Call | Outgoing] = deque()
         self._outbox: deque[Call | Outgoing] = deque()
-        self._calls = Calls(self, self._abandon)
+        self._calls = Calls(self, Limits(config.quiet_timeout, config.total_timeout), self._abandon)
         self._rounds = RoundTrips(self, self._calls)
         self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
@@ -135,10 +133,9 @@ class Client(MachineBase):
     def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
         """Send a notification, of any method."""
         self._check_open()
-        check_method(method)
-        data = notification_bytes(method, _object(encode_members(params)), None)
+        message = encode_notification(method, params)
         self.tick(now)
-        self._post(Send(data, method))
+        self._post(message)
 
     def provide_input(self, call: CallId, answers: Mapping[str, Any], now: float) -> None:
         """Answer an `InputNeeded`; the request goes out again with the answers.
@@ -252,7 +249,7 @@ class Client(MachineBase):
         while (entry := self._next_entry()) is not None:
             if _waits(entry):
                 self._calls.pulled(entry)
-                return self._encode(entry)
+                return entry.message(self._negotiator.meta)
             if not isinstance(entry, Call) and not self._is_unwritable(entry):
                 return entry
         return None
@@ -274,16 +271,12 @@ class Client(MachineBase):
     ) -> Call:
         """`request`, for those who need the call itself; `urgent` passes the barrier."""
         self._check_open()
-        check_method(method)
-        members, extra = encode_members(params), encode_meta(meta)
-        if limits is None:
-            limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
         call = self._calls.open(
             method,
-            members,
-            extra,
-            limits,
-            self.tick(now),
+            params,
+            now,
+            meta=meta,
+            limits=limits,
             owner=owner,
             op=op,
             progress=progress,
@@ -362,15 +355,6 @@ class Client(MachineBase):
         """Modern clients "MUST NOT write JSON-RPC responses", not even to what was asked before they knew."""
         return self.era is Era.MODERN and isinstance(entry, Send) and entry.method is None
 
-    def _encode(self, call: Call) -> Send:
-        parts = [self._negotiator.meta] if self._negotiator.meta else []
-        if call.wants_progress:
-            parts.append(b'"progressToken":%d' % call.wire_id)
-        if call.meta:
-            parts.append(call.meta)
-        meta = b",".join(parts) if parts else None
-        return Send(request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id)
-
     def _abandon(self, call: Call) -> None:
         """Tell the server that nobody waits: "stdio: the client MUST send notifications/cancelled";
         "Streamable HTTP: closing the SSE response stream is the cancellation signal", in the modern era. In
@@ -381,9 +365,7 @@ class Client(MachineBase):
         shared = self._carrier.shared
         negotiation = call.urgent and call.method != "subscriptions/listen"
         if not negotiation and (shared or self.era is not Era.MODERN):
-            params = b'{"requestId":%d}' % call.wire_id
-            data = notification_bytes("notifications/cancelled", params, None)
-            self._post(Send(data, "notifications/cancelled"))
+            self._post(cancellation(call.wire_id))
         if not shared:
             self._post(Abandon(call.wire_id))
 
@@ -463,7 +445,3 @@ class Client(MachineBase):
 def _waits(entry: Call | Outgoing) -> TypeGuard[Call]:
     """Whether an entry of the outbox is a call that has neither left nor ended."""
     return isinstance(entry, Call) and entry.state is CallState.QUEUED
-
-
-def _object(members: bytes) -> bytes | None:
-    return b"{" + members + b"}" if members else None

@@ -13,7 +13,7 @@ from ._events import Verdict
 from ._json import encode
 from ._structure import encode_typed
 from ._types import Implementation
-from ._versions import ALL_VERSIONS, Era, era_of
+from ._versions import ALL_VERSIONS, Era, newest_first
 
 SHORTEST_DELAY = 0.001
 """Seconds between two tries, whatever the configuration says: without any, time would stand still."""
@@ -61,7 +61,7 @@ class ClientConfig:
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The configured revisions of one era, newest first."""
-        return tuple(v for v in reversed(ALL_VERSIONS) if v in self.versions and era_of(v) is era)
+        return newest_first(self.versions, era)
 
     def delay(self, attempt: int) -> float:
         """How long to back off before retry number `attempt`, counted from 0."""

@@ -23,8 +23,8 @@ from ._http_errands import Asking, ClientErrand, Pushing, Telling
 from ._http_reply import ClientExchange, Headers
 from ._http_rules import EVENT_STREAM, JSON, NAME_FIELDS, encode_value
 from ._json import MAX_DEPTH, RequestId, decode
+from ._meta import VERSION
 from ._plain import member, text
-from ._routing import VERSION
 from ._versions import Era
 
 MAX_BODY = 32 * 1024 * 1024

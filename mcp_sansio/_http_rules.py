@@ -22,8 +22,6 @@ from ._errors import (
     UNSUPPORTED_VERSION,
 )
 from ._json import ErrorResponse, parse, result_bytes
-from ._plain import is_object
-from ._routing import CLIENT_CAPABILITIES, VERSION
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -133,22 +131,6 @@ def decode_value(value: str) -> str:
 
 
 # --- headers and body ---------------------------------------------------------------------------------
-
-
-def is_modern(meta: Any) -> bool:
-    """Whether the `_meta` of a request has any member that only modern requests have."""
-    return is_object(meta) and (VERSION in meta or CLIENT_CAPABILITIES in meta)
-
-
-def meta_problem(meta: Any) -> str | None:
-    """What the `_meta` of a modern request lacks: one "missing any required field is malformed"."""
-    if not is_object(meta):
-        return f"_meta lacks {VERSION}"
-    if not isinstance(meta.get(VERSION), str):
-        return f"_meta lacks a usable {VERSION}"
-    if not is_object(meta.get(CLIENT_CAPABILITIES)):
-        return f"_meta lacks a usable {CLIENT_CAPABILITIES}"
-    return None
 
 
 def header_problem(

@@ -30,15 +30,13 @@ from ._http_rules import (
     header_problem,
     host_allowed,
     is_json,
-    is_modern,
-    meta_problem,
     origin_allowed,
     path_of,
 )
 from ._http_sessions import Session, Sessions
 from ._json import Batch, Malformed, Message, Notification, Request, RequestId, parse
+from ._meta import VERSION, is_modern, meta_problem
 from ._plain import member, params_of
-from ._routing import VERSION
 from ._server import Server
 from ._server_config import from_
 from ._stream import Stream

@@ -33,8 +33,9 @@ from ._errors import (
 from ._events import Negotiated, NegotiationFailed, Verdict
 from ._json import members as object_members
 from ._json import notification_bytes
+from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, SERVER_INFO, VERSION
 from ._plain import is_array, is_object, member, text
-from ._structure import structure_value, unstructure
+from ._structure import structure_or_none, unstructure
 from ._tables import NEGOTIATION, Negotiation, NegotiationInput
 from ._types import Implementation
 from ._versions import Era
@@ -46,7 +47,6 @@ MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION
 MAX_LOSSES = 3
 CREDENTIALS = (401, 403, 407)
 """The HTTP statuses that say something about our credentials, and so nothing about anything else."""
-SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 
 @attrs.frozen
@@ -344,9 +344,9 @@ class Negotiator:
         """The members that "client requests carry in `_meta`"."""
         return object_members(
             {
-                "io.modelcontextprotocol/protocolVersion": version,
-                "io.modelcontextprotocol/clientInfo": unstructure(self._config.info, version),
-                "io.modelcontextprotocol/clientCapabilities": dict(self._config.capabilities),
+                VERSION: version,
+                CLIENT_INFO: unstructure(self._config.info, version),
+                CLIENT_CAPABILITIES: dict(self._config.capabilities),
             }
         )
 
@@ -411,8 +411,5 @@ def _welcome(versions: tuple[str, ...], result: Mapping[str, Any], info: Any) ->
     capabilities = result.get("capabilities")
     if not is_object(capabilities):
         raise InvalidMessage("expected an object", "$.capabilities")
-    try:
-        server_info = structure_value(Implementation, info)
-    except InvalidMessage:
-        server_info = None
+    server_info = structure_or_none(Implementation, info)
     return Welcome(versions, capabilities, server_info, text(result.get("instructions")))

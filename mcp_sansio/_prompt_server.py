@@ -30,7 +30,7 @@ from ._plain import is_object, member, shown, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
 from ._server_config import from_
-from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure
+from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure_typed
 from ._types import Completion, InputRequired, Prompt
 from ._versions import Era, supports, wire_shape
 
@@ -137,9 +137,7 @@ class PromptServer(ServerLayer):
             return
         request = asked.request
         try:
-            result = as_result(rendered)
-            encode_typed(result, request.version)
-            plain = unstructure(result, request.version)
+            plain = unstructure_typed(as_result(rendered), request.version)
             encoded = self.server.encode_result(request.version, plain)
         except LocalProtocolError as error:
             self.server.fail(request, str(error), now)
@@ -150,11 +148,8 @@ class PromptServer(ServerLayer):
         """Answer a `CompletionRequested`; more than 100 values are cut, and `hasMore` says so."""
         request = asked.request
         try:
-            completion = _completion(values)
-            encode_typed(completion, request.version)
-            encoded = self.server.encode_result(
-                request.version, {"completion": unstructure(completion, request.version)}
-            )
+            plain = unstructure_typed(_completion(values), request.version)
+            encoded = self.server.encode_result(request.version, {"completion": plain})
         except LocalProtocolError as error:
             self.server.fail(request, str(error), now)
             return
@@ -214,9 +209,8 @@ class PromptServer(ServerLayer):
             return self._encode_page(snapshot, shape, start, request.principal)
         key = (shape, start)
         if key not in self._pages:
-            if (
-                len(self._pages) >= self.config.kept_pages
-            ):  # cursors of old snapshots can start a page anywhere
+            # Cursors of old snapshots can start a page anywhere.
+            if len(self._pages) >= self.config.kept_pages:
                 self._pages.clear()
             self._pages[key] = self._encode_page(snapshot, shape, start, None)
         return self._pages[key]

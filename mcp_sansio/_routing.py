@@ -39,8 +39,9 @@ from ._json import (
     error_bytes,
     result_bytes,
 )
+from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION, is_modern, meta_problem
 from ._plain import is_id, is_object, params_of, shown, text
-from ._structure import structure_value
+from ._structure import structure_or_none
 from ._tables import SESSION, CallInput, Session, SessionInput
 from ._topics import Listener
 from ._types import Implementation
@@ -48,10 +49,6 @@ from ._versions import Era, supports
 
 if TYPE_CHECKING:
     from ._stream import Stream
-
-VERSION = "io.modelcontextprotocol/protocolVersion"
-CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 @attrs.frozen
@@ -157,7 +154,7 @@ class Router:
     def _route(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
         # To a server of legacy revisions alone these members mean nothing: -32022 would name it modern.
         served = self._server.config.of_era(Era.MODERN)
-        modern = bool(served) and (VERSION in meta or CLIENT_CAPABILITIES in meta)
+        modern = bool(served) and is_modern(meta)
         if message.method == "initialize":
             self._initialize(message, params, modern, now)
         elif modern:
@@ -183,20 +180,16 @@ class Router:
         if self._batch is not None:
             self._error(message.id, INVALID_REQUEST, "batches are not part of modern revisions")
             return
-        version, capabilities = meta.get(VERSION), meta.get(CLIENT_CAPABILITIES)
-        if not isinstance(version, str) or not is_object(capabilities):
-            wrong = CLIENT_CAPABILITIES if isinstance(version, str) else VERSION
-            self._error(message.id, INVALID_PARAMS, f"_meta lacks a usable {wrong}")
+        problem = meta_problem(meta)
+        if problem is not None:
+            self._error(message.id, INVALID_PARAMS, problem)
             return
-        supported = self._server.config.of_era(Era.MODERN)
-        if version not in supported:
+        version = meta[VERSION]
+        if version not in self._server.config.of_era(Era.MODERN):
             self._unsupported(message.id, version)
             return
-        try:
-            info = structure_value(Implementation, meta[CLIENT_INFO]) if CLIENT_INFO in meta else None
-        except InvalidMessage:
-            info = None  # "intended for display": nothing depends on it
-        self._accept(message, params, meta, Caller(Era.MODERN, version, info, capabilities), now)
+        info = structure_or_none(Implementation, meta.get(CLIENT_INFO))
+        self._accept(message, params, meta, Caller(Era.MODERN, version, info, meta[CLIENT_CAPABILITIES]), now)
 
     def _unsupported(self, wire_id: RequestId, version: str) -> None:
         supported = [*self._server.config.of_era(Era.MODERN)]
@@ -243,10 +236,7 @@ class Router:
 
     def _start_session(self, wire_id: RequestId, version: str, params: dict[str, Any]) -> None:
         """Answer the handshake; for a version that we do not know, with "another that it supports"."""
-        try:
-            info = structure_value(Implementation, params.get("clientInfo"))
-        except InvalidMessage:
-            info = None
+        info = structure_or_none(Implementation, params.get("clientInfo"))
         capabilities = params.get("capabilities")
         caller = Caller(Era.LEGACY, version, info, capabilities if is_object(capabilities) else {})
         self._caller = caller

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, cast
 
-from ._calls import Limits, check_method, encode_members, encode_meta
+from ._calls import Limits, cancellation, encode_notification
 from ._contract import Send
 from ._errors import (
     INTERNAL_ERROR,
@@ -28,15 +28,15 @@ from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
 from ._json import RequestId, decode, encode, error_bytes, notification_bytes, result_bytes
 from ._layers import ServerLayer
 from ._machine import MachineBase
+from ._meta import SERVER_INFO, SUBSCRIPTION_ID
 from ._plain import is_object
 from ._server_config import ServerConfig
 from ._stream import Stream, tag
 from ._structure import encode_typed
-from ._topics import SUBSCRIPTION_ID, Listener, Topic
+from ._topics import Listener, Topic
 from ._types import InputRequired
 from ._versions import Era, supports
 
-SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _OWN_NOTIFICATIONS = (
     "notifications/cancelled",
     "notifications/progress",
@@ -162,11 +162,7 @@ class Server(MachineBase):
         """
         if not stream.ready or stream.ending:
             raise LocalProtocolError("requests can be made of initialized legacy clients only")
-        check_method(method)
-        if limits is None:
-            limits = Limits(self.config.quiet_timeout, self.config.total_timeout)
-        members, extra = encode_members(params), encode_meta(meta)
-        call = stream.calls.open(method, members, extra, limits, self.tick(now), progress=progress)
+        call = stream.calls.open(method, params, now, meta=meta, limits=limits, progress=progress)
         stream.send_call(call)
         return call.id
 
@@ -186,18 +182,9 @@ class Server(MachineBase):
         """
         if method in self._own_notifications:
             raise LocalProtocolError(f"{method} is sent by the library itself")
-        self._notify(to, method, params, now, meta)
+        self._notify(to, encode_notification(method, params, meta), now)
 
-    def _notify(
-        self,
-        to: Stream | IncomingRequest,
-        method: str,
-        params: Mapping[str, Any] | None,
-        now: float,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        members, extra = encode_members(params), encode_meta(meta) or None
-        data = notification_bytes(method, b"{" + members + b"}" if members else None, extra)
+    def _notify(self, to: Stream | IncomingRequest, message: Send, now: float) -> None:
         if isinstance(to, IncomingRequest):
             stream = _stream(to)
             outlet = stream.owed(to).outlet
@@ -206,7 +193,7 @@ class Server(MachineBase):
         else:
             raise LocalProtocolError("a modern client is notified about its requests only")
         self.tick(now)
-        stream.send(Send(data, method), outlet)
+        stream.send(message, outlet)
 
     def progress(
         self,
@@ -233,7 +220,7 @@ class Server(MachineBase):
             params["total"] = total
         if message is not None and supports(request.version, "progress_message"):
             params["message"] = message
-        self._notify(request, "notifications/progress", params, now)
+        self._notify(request, encode_notification("notifications/progress", params), now)
         owed.progress = value
         return True
 
@@ -250,8 +237,7 @@ class Server(MachineBase):
         result = self.encode_result(version, {"_meta": {SUBSCRIPTION_ID: listen}})
         stream.post(Send(result_bytes(listen, result), id=listen))
         if stream.shared:
-            params = encode({"requestId": listen})
-            stream.post(Send(notification_bytes("notifications/cancelled", params, None)))
+            stream.post(cancellation(listen))
 
     def close(self, now: float, reason: str = "the server is shutting down") -> None:
         """End everything: subscriptions gracefully, requests in flight as cancelled."""

@@ -10,7 +10,7 @@ import attrs
 
 from ._errors import LocalProtocolError
 from ._types import Implementation
-from ._versions import ALL_VERSIONS, Era, era_of
+from ._versions import ALL_VERSIONS, Era, era_of, newest_first
 
 
 def from_(least: float) -> Callable[[object, attrs.Attribute[Any], float | None], None]:
@@ -60,4 +60,4 @@ class ServerConfig:
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The served revisions of one era, newest first."""
-        return tuple(v for v in reversed(ALL_VERSIONS) if v in self.versions and era_of(v) is era)
+        return newest_first(self.versions, era)

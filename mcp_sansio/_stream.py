@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ._calls import Call, Calls
+from ._calls import Call, Calls, Limits, cancellation
 from ._contract import Carrier, Outgoing, Outlet, Send
 from ._debts import BatchReply, Owed
 from ._errors import (
@@ -31,13 +31,12 @@ from ._json import (
     Malformed,
     Message,
     RequestId,
-    notification_bytes,
-    request_bytes,
 )
 from ._json import members as object_members
+from ._meta import SUBSCRIPTION_ID
 from ._routing import Router
 from ._tables import REPLY, CallInput, ReplyInput
-from ._topics import SUBSCRIPTION_ID, Listener, Marker
+from ._topics import Listener, Marker
 
 if TYPE_CHECKING:
     from ._server import Server
@@ -59,7 +58,8 @@ class Stream:
         self._outlet: Outlet | None = None  # of the message that is being received
         self._ending: str | None = None
         self._router = Router(self)
-        self.calls: Calls = Calls(server, self._abandon)
+        limits = Limits(server.config.quiet_timeout, server.config.total_timeout)
+        self.calls: Calls = Calls(server, limits, self._abandon)
 
     @property
     def want_read(self) -> bool:
@@ -300,16 +300,11 @@ class Stream:
 
     def send_call(self, call: Call) -> None:
         """Post a request; it counts as sent, since nothing on a server waits for anything."""
-        progress = b'"progressToken":%d' % call.wire_id if call.wants_progress else b""
-        meta = b",".join(part for part in (progress, call.meta) if part) or None
         self.calls.pulled(call)
-        self.post(
-            Send(request_bytes(call.wire_id, call.method, call.params(), meta), call.method, call.wire_id)
-        )
+        self.post(call.message())
 
     def _abandon(self, call: Call) -> None:
-        params = b'{"requestId":%d}' % call.wire_id
-        self.post(Send(notification_bytes("notifications/cancelled", params, None)))
+        self.post(cancellation(call.wire_id))
 
 
 def tag(wire_id: RequestId) -> bytes:

@@ -70,6 +70,14 @@ def structure_value(cls: type[T], value: Any) -> T:
     return cast(T, built)
 
 
+def structure_or_none(cls: type[T], value: Any) -> T | None:
+    """The same for what is there to be shown only: None where it has not the class's form."""
+    try:
+        return structure_value(cls, value)
+    except InvalidMessage:
+        return None
+
+
 def split_extra(cls: Class, members: Mapping[str, Any]) -> dict[str, Any]:
     """The members of a result that neither `cls` nor every result has a name for."""
     named = _named(cls)
@@ -120,10 +128,16 @@ def _checked_extra(cls: Class, extra: Any) -> dict[str, Any]:
 
 
 def encode_typed(value: Any, version: str) -> bytes:
-    """Encode an attrs value in the form of `version`, after checking that its fields hold what they say.
+    """Encode an attrs value in the form of `version`, checked as by `unstructure_typed`."""
+    return encode(unstructure_typed(value, version))
+
+
+def unstructure_typed(value: Any, version: str) -> Any:
+    """What `unstructure` returns, after checking that the value's fields hold what they say.
 
     Raises `LocalProtocolError` for a field of the wrong type, also one that the version leaves out, and
-    what `unstructure` and `encode` raise.
+    what `unstructure` raises. The newest version's form is still to be encoded, which checks the rest; what
+    another version leaves out is seen to be sendable here.
     """
     cls: Class = value.__class__
     newest = unstructure(value, ALL_VERSIONS[-1])
@@ -131,8 +145,10 @@ def encode_typed(value: Any, version: str) -> bytes:
         msgspec.convert(newest, twin(cls))
     except msgspec.ValidationError as error:
         raise LocalProtocolError(f"not a valid {cls.__name__}: {error}") from None
-    encoded = encode(newest)
-    return encoded if version == ALL_VERSIONS[-1] else encode(unstructure(value, version))
+    if version == ALL_VERSIONS[-1]:
+        return newest
+    encode(newest)
+    return unstructure(value, version)
 
 
 # --- results ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ._contract import OpenPush
 from ._errors import METHOD_NOT_FOUND, RpcError
 from ._events import ChannelChanged, Diagnostic
 from ._layers import ClientLayer
+from ._meta import SUBSCRIPTION_ID
 from ._plain import member
 from ._tables import LISTEN, CallState, Listen, ListenInput
 from ._versions import Era
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from ._client import Client
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
 
 class Subscriptions:

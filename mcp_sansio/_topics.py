@@ -21,8 +21,6 @@ from ._tables import SUBSCRIPTION, Subscription, SubscriptionInput
 if TYPE_CHECKING:
     from ._stream import Stream
 
-SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
-
 
 class Topic:
     """One thing that clients can listen to, and all who do."""

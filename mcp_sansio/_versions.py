@@ -9,7 +9,7 @@ in one table, `FEATURES`; fields that came with a revision say so in their own m
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from ._errors import LocalProtocolError
@@ -77,6 +77,12 @@ def era_of(version: str) -> Era | None:
     if version in LEGACY_VERSIONS:
         return Era.LEGACY
     return Era.MODERN if version in MODERN_VERSIONS else None
+
+
+def newest_first(versions: Iterable[str], era: Era) -> tuple[str, ...]:
+    """Those of `versions` that belong to one era, the newest first."""
+    known = tuple(versions)
+    return tuple(v for v in reversed(ALL_VERSIONS) if v in known and era_of(v) is era)
 
 
 def at_least(version: str, other: str) -> bool:

@@ -19,13 +19,12 @@ from mcp_sansio._http_rules import (
     header_problem,
     host_allowed,
     is_json,
-    is_modern,
-    meta_problem,
     origin_allowed,
     path_of,
     status_of,
 )
 from mcp_sansio._json import error_bytes, result_bytes
+from mcp_sansio._meta import is_modern, meta_problem
 
 SSE = "text/event-stream"
 
