@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, cast
 
 from ._client import Client
-from ._contract import Abandon, Carrier, OpenPush, Send
+from ._contract import Abandon, Carrier, OpenPush, Port, Send
 from ._errors import LocalProtocolError
 from ._events import Diagnostic
 from ._http_errands import Asking, ClientErrand, Pushing, Telling
@@ -48,8 +48,8 @@ class HttpClient:
 
     `target` is the path (and query) of the server's endpoint. `headers` go with every exchange
     (`Authorization` for one); `request_headers` gives more for one message (`Mcp-Param-…`), and a request for
-    which it raises fails. `max_body` limits a body, or an event of a stream, in bytes. `token` is the
-    adapter's own.
+    which it raises fails. `max_body` limits a body, or an event of a stream, in bytes. `port` is what
+    `next_ready` returns in place of this, for whoever makes the exchanges. `token` is the adapter's own.
 
     Whenever the machine's `next_ready` returns this, take `next_exchange` until it is None, and look whether
     an exchange that is under way has been `closed`. After `Client.close` there may be some more exchanges,
@@ -66,8 +66,10 @@ class HttpClient:
         headers: Iterable[tuple[str, str]] = (),
         request_headers: RequestHeaders | None = None,
         max_body: int = MAX_BODY,
+        port: Port | None = None,
     ) -> None:
         self.token: Any = None
+        self.port: Port = self if port is None else port
         self.client = client
         self.pushed: bool = False
         self.push_id: str | None = None
@@ -83,7 +85,7 @@ class HttpClient:
         self._again: deque[ClientErrand] = deque()
         self._barrier: Telling | None = None
         self._left = False
-        self._carrier = Carrier(self, shared=False)
+        self._carrier = Carrier(self.port, shared=False)
         client.attach(self._carrier, now)
 
     @property
@@ -108,7 +110,7 @@ class HttpClient:
         self._leave()
         if self._carries:
             self.client.detach(reason, now)
-        self.client.wake(self)
+        self.client.wake(self.port)
 
     # --- what leaves ---
 
@@ -203,7 +205,7 @@ class HttpClient:
         self.client.cancel_timer(self._overdue, errand)
         self.client.cancel_timer(self._due, errand)
         self.passed(errand)
-        self.client.wake(self)
+        self.client.wake(self.port)
 
     def linger(self, errand: ClientErrand, now: float) -> None:
         """All that was wanted has come: the reply may end as it should, so that the connection can be used
@@ -221,7 +223,7 @@ class HttpClient:
         """The server has seen a message: what waited for that may leave."""
         if errand is self._barrier:
             self._barrier = None
-            self.client.wake(self)
+            self.client.wake(self.port)
 
     def waits_for(self, errand: ClientErrand) -> bool:
         """Whether nothing leaves before the server has seen this message."""
@@ -273,11 +275,11 @@ class HttpClient:
 
     def _due(self, key: Hashable, now: float) -> None:
         self._again.append(cast("ClientErrand", key))
-        self.client.wake(self)
+        self.client.wake(self.port)
 
     def _renew(self, _: Hashable, now: float) -> None:
         if self.client.done:
-            self.client.wake(self)
+            self.client.wake(self.port)
         else:
             self.client.attach(self._carrier, now)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ._contract import Carrier, Send
+from ._contract import Carrier, Port, Send
 from ._errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from ._http_rules import EVENT_STREAM, JSON, accepts, status_of
 from ._json import RequestId, error_bytes
@@ -96,8 +96,9 @@ class HttpExchange:
     has been written. `token` is the adapter's own.
     """
 
-    def __init__(self, http: HttpServer, request: HttpRequest) -> None:
+    def __init__(self, http: HttpServer, request: HttpRequest, port: Port | None = None) -> None:
         self.token: Any = None
+        self.port: Port = self if port is None else port
         self.request = request
         self.session: Session | None = None
         self.session_id: str | None = None
@@ -227,7 +228,7 @@ class HttpExchange:
         if listening:
             self._whole, self._may_stream = False, True
         self._stream = stream
-        stream.attach(Carrier(self, shared=False), now)
+        stream.attach(Carrier(self.port, shared=False), now)
 
     def push(self, stream: Stream, now: float) -> None:
         """Carry what a legacy session has to say apart from replies."""
@@ -235,7 +236,7 @@ class HttpExchange:
         self._now, self._pushes = now, True
         self._begin_events()
         self._stream = stream
-        stream.attach(Carrier(self, shared=False), now)
+        stream.attach(Carrier(self.port, shared=False), now)
         self._http.wake(self)
 
     def put(self, message: Send) -> None:

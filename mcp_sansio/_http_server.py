@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 import attrs
 
+from ._contract import Port
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -102,14 +103,16 @@ class HttpServer:
         *,
         principal: str | None = None,
         peer: object = None,
+        port: Port | None = None,
     ) -> HttpExchange:
-        """A request whose head has come. `principal` is whom the adapter has authenticated.
+        """A request whose head has come. `principal` is whom the adapter has authenticated, and `port` what
+        `next_ready` returns in place of the exchange, for whoever carries one exchange after the other.
 
         What is wrong with the head is answered at once, whatever comes of the body.
         """
         now = self._server.tick(now)
         request = HttpRequest(method, target, fields(headers), principal, peer)
-        exchange = HttpExchange(self, request)
+        exchange = HttpExchange(self, request, port)
         problem = next(chain(self._misplaced(request), self._unreadable(exchange)), None)
         if problem is not None:
             allow = [("allow", ", ".join(self._methods))] if problem[0] == 405 else []
@@ -121,18 +124,23 @@ class HttpServer:
         return exchange
 
     def unauthorized(
-        self, challenge: str, *, status: int = 401, reason: str = "unauthorized"
+        self,
+        challenge: str,
+        *,
+        status: int = 401,
+        reason: str = "unauthorized",
+        port: Port | None = None,
     ) -> HttpExchange:
         """The exchange of a request that has no right to be here: `challenge` is its `WWW-Authenticate`."""
-        exchange = HttpExchange(self, HttpRequest("POST", "", {}))
+        exchange = HttpExchange(self, HttpRequest("POST", "", {}), port)
         exchange.refuse(status, reason, headers=[("www-authenticate", challenge)])
         return exchange
 
     # --- for exchanges and sessions ---
 
     def wake(self, exchange: HttpExchange) -> None:
-        """Have `exchange` returned by `next_ready`."""
-        self._server.wake(exchange)
+        """Have `exchange`, or whoever carries it, returned by `next_ready`."""
+        self._server.wake(exchange.port)
 
     def finished(self, exchange: HttpExchange) -> None:
         """An exchange is over."""
