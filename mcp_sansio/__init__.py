@@ -74,7 +74,7 @@ from ._events import (
     WireFailed,
 )
 from ._http_client import HttpClient
-from ._http_exchange import End, Head, HttpExchange
+from ._http_exchange import End, Head, HttpExchange, RequestHead
 from ._http_reply import ClientExchange
 from ._http_server import HttpServer, HttpServerConfig
 from ._json import (
@@ -232,6 +232,7 @@ __all__ = [
     "Reply",
     "Request",
     "RequestCancelled",
+    "RequestHead",
     "RequestId",
     "RequestReceived",
     "ResourceLink",

@@ -53,6 +53,16 @@ class HttpRequest:
     peer: object = None
 
 
+@attrs.frozen
+class RequestHead:
+    """The head of a request, for whoever has to say on whose behalf it comes. `peer` is the adapter's own."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    peer: object = None
+
+
 class Exchange(enum.Enum):
     """How far an exchange is."""
 
