@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 
 from mcp_sansio import Completion, GetPromptResult, PageListed, Snapshot, Updated
 
-from ._connection import Connect, Connection
+from ._connection import Connection
 from ._hooks import OnProgress
 from ._loop import Bell, Loop
-from ._process import Restarts
-from ._session import ConnectedClient, Feed, Session, Waiter
+from ._session import ConnectedClient, Feed, Waiter
 
 T = TypeVar("T")
 
@@ -55,9 +54,9 @@ class AsyncClient(ConnectedClient):
     that cannot be sent. They may be called from any number of tasks, and cancelled at any time.
     """
 
-    def __init__(self, loop: Loop, session: Session, connection: Connection) -> None:
-        self._loop = loop
-        super().__init__(session)
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection.session)
+        self._loop = connection.loop
         self._connection = connection
 
     async def list_prompts(self, *, stale_ok: bool = False) -> Snapshot:
@@ -125,14 +124,11 @@ class AsyncClient(ConnectedClient):
 
 
 @asynccontextmanager
-async def opened(
-    loop: Loop, connect: Connect, session: Session, restarts: Restarts
-) -> AsyncGenerator[AsyncClient]:
+async def opened(connection: Connection) -> AsyncGenerator[AsyncClient]:
     """A client that is connected for as long as the block lasts."""
-    connection = Connection(loop, connect, session, restarts)
-    async with loop.background(connection.run):
+    async with connection.loop.background(connection.run):
         try:
             await connection.ready()
-            yield AsyncClient(loop, session, connection)
+            yield AsyncClient(connection)
         finally:
             connection.stop()

@@ -1,30 +1,25 @@
 """What keeps an asynchronous client connected: one background function beside its methods.
 
-It carries the bytes, keeps the time, starts a child process again when that dies, and runs what the server
-asks of the application. It ends when it is told to, never by being cancelled; so a caller who is cancelled,
-even while he enters, still leaves no child behind.
+It keeps the time, turns the machine, and runs what the server asks of the application; how bytes come and go
+is told by those who derive from it (`_line_connection`, `_http_connection`). It ends when it is told to,
+never by being cancelled; so a caller who is cancelled, even while he enters, still leaves no child behind.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mcp_sansio import INTERNAL_ERROR, IncomingRequest, InputNeeded, LineWire, RequestReceived, RpcError
+from mcp_sansio import INTERNAL_ERROR, IncomingRequest, InputNeeded, RequestReceived, RpcError
 
 from ._defaults import now
 from ._exceptions import ConnectionFailed, Ending
 from ._hooks import awaited, logger
-from ._line import CLOSED
-from ._link import Link
 from ._loop import Bell, Loop, Tasks
-from ._peers import Peer
-from ._process import Restarts
 from ._pump import Pump
 from ._session import Session, Waiter
-
-Connect = Callable[[], Peer]
 
 
 class Clock:
@@ -50,102 +45,68 @@ class Clock:
             due()
 
 
-class Connection:
-    """The connections of one client, one after the other."""
+class Connection(abc.ABC):
+    """Whatever connects one client to its server."""
 
-    def __init__(self, loop: Loop, connect: Connect, session: Session, restarts: Restarts) -> None:
-        self._loop = loop
-        self._connect = connect
-        self._session = session
-        self._restarts = restarts
-        self._link: Link | None = None
+    def __init__(self, loop: Loop, session: Session) -> None:
+        self.loop = loop
+        self.session = session
         self._settled = loop.event()
-        self._stopped = loop.event()
         self._serving: dict[IncomingRequest, Callable[[], object]] = {}
         self._clock = Clock(loop)
         self._pump = Pump(session.client, session.handle, self._clock.rearm)
         session.settled = self._settled.set
 
+    @abc.abstractmethod
+    async def drained(self) -> None:
+        """Return when all that can be written has been."""
+
+    @abc.abstractmethod
+    async def stay_connected(self) -> Ending:
+        """Carry bytes until that fails for good or the client is closing; how it ended."""
+
+    @abc.abstractmethod
+    def part(self) -> None:
+        """The client is closing: part from the server in good order."""
+
     def turn(self) -> None:
         """To be called after every command."""
         self._pump.turn()
 
-    async def drained(self) -> None:
-        """Return when all that can be written has been."""
-        if self._link is not None:
-            await self._link.drained()
-
     async def ready(self) -> None:
         """Return when the era is known; raises `ConnectionFailed` if there will be no connection."""
         await self._settled.wait()
-        if self._session.ending is not None:
-            raise ConnectionFailed(self._session.ending)
+        if self.session.ending is not None:
+            raise ConnectionFailed(self.session.ending)
 
     def stop(self) -> None:
         """Part from the server in good order; `run` returns soon after."""
-        self._session.closing = True
-        self._stopped.set()
-        self._session.client.close(now())
+        self.session.closing = True
+        self.session.client.close(now())
         self._pump.turn()
-        if self._link is not None:
-            self._link.end(CLOSED)
+        self.part()
 
     async def run(self) -> None:
         """Connect, stay connected, and part when told to."""
         ending = Ending("interrupted")
         try:
-            async with self._loop.tasks() as tasks:
-                self._session.ask = partial(self._start_asking, tasks)
-                self._session.serve = partial(self._start_serving, tasks)
-                self._session.withdraw = self._withdraw
+            async with self.loop.tasks() as tasks:
+                self.session.ask = partial(self._start_asking, tasks)
+                self.session.serve = partial(self._start_serving, tasks)
+                self.session.withdraw = self._withdraw
                 tasks.start(self._clock.run, self._due)
-                ending = await self._stay_connected()
+                ending = await self.stay_connected()
                 tasks.cancel()
         finally:
-            self._session.finish(ending)
+            self.session.finish(ending)
             try:
                 self._pump.turn()
             finally:
-                self._session.wake_all()
+                self.session.wake_all()
 
     def _due(self) -> None:
-        self._session.client.handle_timeout(now())
+        self.session.client.handle_timeout(now())
         self._pump.turn()
-
-    async def _stay_connected(self) -> Ending:
-        """One connection after the other, until one fails for good or we are told to stop."""
-        ending = Ending(CLOSED)
-        while not self._session.closing:
-            try:
-                peer = self._connect()
-            except (OSError, ValueError) as error:
-                return Ending(f"the server cannot be started: {error}")
-            ending = await self._carry(peer)
-            delay = self._restarts.take(now()) if self._session.resumable else None
-            if delay is None:
-                return ending
-            await self._loop.wait(self._stopped, delay)
-        return ending
-
-    async def _carry(self, peer: Peer) -> Ending:
-        """One connection, from its first byte to its last."""
-        wire = LineWire(self._session.client, now())
-        link = self._link = Link(self._loop, wire, peer.stream, self._pump.turn, self._session.traffic)
-        self._pump.turn()
-        ending = Ending("interrupted")
-        try:
-            async with self._loop.tasks() as tasks:
-                link.start(tasks)
-                peer.watch(link, tasks)
-                await link.until(lambda: link.reason is not None)
-                ending = await peer.part(link)
-                tasks.cancel()
-        finally:
-            self._link = None
-            self._session.loss = ending
-            link.settle(str(ending))
-            await peer.close()
-        return ending
 
     # --- what the server wants of us ---
 
@@ -155,9 +116,9 @@ class Connection:
 
     async def _give_input(self, needed: InputNeeded) -> None:
         try:
-            self._session.give_input(needed, await awaited(self._session.hooks.on_input, needed))
+            self.session.give_input(needed, await awaited(self.session.hooks.on_input, needed))
         except Exception as error:  # noqa: BLE001  # it belongs to whoever waits for the result
-            self._session.give_up(needed, error)
+            self.session.give_up(needed, error)
         self._pump.turn()
 
     def _start_serving(self, tasks: Tasks, asked: RequestReceived) -> None:
@@ -168,12 +129,12 @@ class Connection:
 
     async def _respond(self, asked: RequestReceived) -> None:
         try:
-            answer = await awaited(self._session.hooks.on_request, asked)
+            answer = await awaited(self.session.hooks.on_request, asked)
         except Exception:  # noqa: BLE001  # whatever an application raises is its own
             logger.exception("%s failed", asked.request.method)
             answer = RpcError(INTERNAL_ERROR, "Internal error")
         self._serving.pop(asked.request, None)
-        self._session.respond(asked, answer)
+        self.session.respond(asked, answer)
         self._pump.turn()
 
 

@@ -13,6 +13,7 @@ from mcp_sansio import Server
 
 from ._async_client import AsyncClient, opened
 from ._async_server import Service, opened_service
+from ._line_connection import LineConnection
 from ._loop import ByteStream, FdStream, Loop
 from ._options import ClientOptions, ProcessOptions, ServerOptions, StdioOptions, process_of, session_of
 from ._peers import ChildPeer, StreamPeer
@@ -41,7 +42,7 @@ class FrontEnd(Generic[S]):
         """
         spec, session = process_of(command, options), session_of(options)
         restarts = Restarts(spec.policy, session.client.config.delay)
-        return opened(self._loop, lambda: ChildPeer(self._loop, spec), session, restarts)
+        return opened(LineConnection(self._loop, session, lambda: ChildPeer(self._loop, spec), restarts))
 
     def connect(
         self, stream: S, **options: Unpack[ClientOptions]
@@ -53,7 +54,7 @@ class FrontEnd(Generic[S]):
         """
         peer, session = StreamPeer(self._wrap(stream)), session_of(options)
         once = Restarts(ProcessPolicy(restarts=0), session.client.config.delay)
-        return opened(self._loop, lambda: peer, session, once)
+        return opened(LineConnection(self._loop, session, lambda: peer, once))
 
     def open_service(
         self, server: Server, **options: Unpack[ServerOptions]
