@@ -59,7 +59,9 @@ from ._versions import Era, supports
 
 
 class Client(MachineBase):
-    """A client of one server, over one carrier after the other."""
+    """A client of one server, over one carrier after the other. `messages_sent` and `messages_received` count
+    what has gone over them.
+    """
 
     want_read = True
 
@@ -67,6 +69,8 @@ class Client(MachineBase):
         super().__init__()
         self.config = config
         self.done: bool = False
+        self.messages_sent: int = 0
+        self.messages_received: int = 0
         self._layers = layers
         self._carrier: Carrier | None = None
         self._urgent: deque[Call | Outgoing] = deque()
@@ -178,6 +182,7 @@ class Client(MachineBase):
     def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """Take one message in."""
         now = self.tick(now)
+        self.messages_received += 1
         if self.done:
             return
         match message:
@@ -249,8 +254,10 @@ class Client(MachineBase):
         while (entry := self._next_entry()) is not None:
             if _waits(entry):
                 self._calls.pulled(entry)
+                self.messages_sent += 1
                 return entry.message(self._negotiator.meta)
             if not isinstance(entry, Call) and not self._is_unwritable(entry):
+                self.messages_sent += isinstance(entry, Send)
                 return entry
         return None
 

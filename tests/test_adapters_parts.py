@@ -50,7 +50,7 @@ from mcp_sansio_adapters._handlers import Handlers, Job, prompts_of
 from mcp_sansio_adapters._hooks import value_of
 from mcp_sansio_adapters._line import CLOSED, Line
 from mcp_sansio_adapters._process import Child, ProcessSpec, Restarts, StderrTail
-from mcp_sansio_adapters._pump import Pump, Traffic
+from mcp_sansio_adapters._pump import Pump
 from mcp_sansio_adapters._stdio import claimed_stdio, on_signals
 
 INFO = Implementation("test", "1")
@@ -295,14 +295,6 @@ def test_a_turn_goes_on_until_nothing_is_left_and_a_turn_inside_does_nothing() -
     pump.turn()
     pump.turn()
     assert log[9:] == [2.0]
-
-
-def test_traffic_counts_bytes_and_lines() -> None:
-    traffic = Traffic()
-    traffic.sent([b"{}", b"\n", b"[]", b"\n"])
-    traffic.received(b"{}\n{")
-    traffic.received(b"}\n")
-    assert traffic == Traffic(6, 6, 2, 2)
 
 
 # --- handlers ---

@@ -71,6 +71,19 @@ def test_any_notification_can_be_sent() -> None:
     ]
 
 
+def test_messages_are_counted_not_what_the_carrier_is_asked_to_do() -> None:
+    client, _ = exchanging()
+    sent, received = client.messages_sent, client.messages_received
+    client.request("x/y", None, 0.0)
+    given_up = client.request("x/z", None, 0.0)
+    while client.next_outgoing() is not None:
+        pass
+    client.cancel(given_up, 0.0)
+    assert isinstance(client.next_outgoing(), Abandon)
+    client.receive(Notification("notifications/x", None), 0.0)
+    assert (client.messages_sent - sent, client.messages_received - received) == (2, 1)
+
+
 @pytest.mark.parametrize(("method", "params"), [("\ud83d", None), (None, None), ("x", {"_meta": {}})])
 def test_a_notification_that_cannot_be_sent_is_refused(method: Any, params: Any) -> None:
     peer = modern()

@@ -169,7 +169,7 @@ class Connection:
             self._finish(Ending(f"the server cannot be started: {error}"))
             return
         wire = LineWire(self._session.client, now())
-        channel = Channel(self.reactor, wire, peer.fds, self._session.traffic)
+        channel = Channel(self.reactor, wire, peer.fds, self._session.meter)
         self._current = peer, channel
         peer.watch(channel)
         self.reactor.turn()

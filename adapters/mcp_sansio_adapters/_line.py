@@ -11,7 +11,7 @@ from collections.abc import Callable
 from mcp_sansio import Wire
 
 from ._defaults import now
-from ._pump import Traffic
+from ._pump import Meter
 
 CLOSED = "closed"
 """The reason where we are the ones who end a connection."""
@@ -24,7 +24,7 @@ class Line:
     wire is at its end, but what the peer has still to say is read all the same.
     """
 
-    def __init__(self, wire: Wire, turn: Callable[[], None], traffic: Traffic | None = None) -> None:
+    def __init__(self, wire: Wire, turn: Callable[[], None], meter: Meter | None = None) -> None:
         wire.token = self
         self.wire = wire
         self.reason: str | None = None
@@ -32,7 +32,7 @@ class Line:
         self.write_over = False
         self.broken = False
         self._turn = turn
-        self._traffic = traffic or Traffic()
+        self._meter = meter or Meter()
 
     @property
     def wants_read(self) -> bool:
@@ -67,7 +67,7 @@ class Line:
     def feed(self, data: bytes) -> None:
         """Take in what was read; nothing is the end."""
         if data:
-            self._traffic.received(data)
+            self._meter.received += len(data)
             self.wire.receive_data(data, now())
             self._turn()
         else:
@@ -76,7 +76,7 @@ class Line:
     def pull(self) -> bytes:
         """What can be written now; the last of it has been."""
         chunks = self.wire.data_to_send()
-        self._traffic.sent(chunks)
+        self._meter.sent += sum(map(len, chunks))
         self.broken = bool(chunks)
         self._turn()
         return b"".join(chunks)

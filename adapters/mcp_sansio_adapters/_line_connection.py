@@ -58,7 +58,7 @@ class LineConnection(Connection):
     async def _carry(self, peer: Peer) -> Ending:
         """One connection, from its first byte to its last."""
         wire = LineWire(self.session.client, now())
-        link = self._link = Link(self.loop, wire, peer.stream, self._pump.turn, self.session.traffic)
+        link = self._link = Link(self.loop, wire, peer.stream, self._pump.turn, self.session.meter)
         self._pump.turn()
         ending = Ending("interrupted")
         try:

@@ -14,7 +14,7 @@ from mcp_sansio import Wire
 from ._defaults import now
 from ._line import CLOSED, Line
 from ._loop import Bell, ByteStream, Loop, Tasks
-from ._pump import Traffic
+from ._pump import Meter
 
 
 class Link(Line):
@@ -26,9 +26,9 @@ class Link(Line):
         wire: Wire,
         stream: ByteStream,
         turn: Callable[[], None],
-        traffic: Traffic | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        super().__init__(wire, turn, traffic)
+        super().__init__(wire, turn, meter)
         self.stream = stream
         self._loop = loop
         self._input = Bell(loop)

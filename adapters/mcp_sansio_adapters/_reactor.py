@@ -19,7 +19,7 @@ from mcp_sansio import Machine, Wire
 from ._defaults import now
 from ._fds import READ_SIZE, read_some, write_some
 from ._line import CLOSED, Line
-from ._pump import Pump, Traffic
+from ._pump import Meter, Pump
 
 
 class Reactor:
@@ -87,9 +87,9 @@ class Channel(Line):
     """A line over two file descriptors, which must differ: a selector takes each once."""
 
     def __init__(
-        self, reactor: Reactor, wire: Wire, fds: tuple[int, int], traffic: Traffic | None = None
+        self, reactor: Reactor, wire: Wire, fds: tuple[int, int], meter: Meter | None = None
     ) -> None:
-        super().__init__(wire, reactor.turn, traffic)
+        super().__init__(wire, reactor.turn, meter)
         self._reactor = reactor
         self._reading, self._writing = fds
         self._rest = memoryview(b"")

@@ -52,7 +52,7 @@ from mcp_sansio import (
 from ._defaults import client_config, now
 from ._exceptions import ConnectionFailed, Ending, InputNotGiven, PromptGoneError, RequestFailed
 from ._hooks import Answers, Hooks, OnProgress, RequestAnswer, tell
-from ._pump import Traffic
+from ._pump import Meter, Traffic
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ class Session:
         self.hooks = hooks
         self.prompts = PromptClient(listing)
         self.client = Client(client_config(config, asks=hooks.on_input is not None), self.prompts)
-        self.traffic = Traffic()
+        self.meter = Meter()
         self.negotiated: Negotiated | None = None
         self.ending: Ending | None = None
         self.loss: Ending | None = None  # set before a wire is told of its end, for what ends with it
@@ -366,7 +366,8 @@ class ConnectedClient:
     @property
     def traffic(self) -> Traffic:
         """What has gone over the wire so far."""
-        return self._session.traffic
+        meter, client = self._session.meter, self._session.client
+        return Traffic(meter.sent, meter.received, client.messages_sent, client.messages_received)
 
 
 def _nothing() -> None:
