@@ -73,7 +73,7 @@ from ._events import (
     WalkFailed,
     WireFailed,
 )
-from ._http_client import HttpClient
+from ._http_client import HttpClient, RequestHeaders
 from ._http_exchange import End, Head, HttpExchange, RequestHead
 from ._http_reply import ClientExchange
 from ._http_server import HttpServer, HttpServerConfig
@@ -233,6 +233,7 @@ __all__ = [
     "Request",
     "RequestCancelled",
     "RequestHead",
+    "RequestHeaders",
     "RequestId",
     "RequestReceived",
     "ResourceLink",
