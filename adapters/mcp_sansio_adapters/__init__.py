@@ -7,6 +7,7 @@ treated, and what the core wants to be given by somebody who has a clock and ran
 
 from ._defaults import new_keys, now, unix_offset
 from ._exceptions import ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
+from ._hooks import Unauthorized
 from ._process import ProcessPolicy
 from ._pump import Traffic
 
@@ -17,6 +18,7 @@ __all__ = [
     "PromptGoneError",
     "RequestFailed",
     "Traffic",
+    "Unauthorized",
     "new_keys",
     "now",
     "unix_offset",

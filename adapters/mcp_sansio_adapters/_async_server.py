@@ -29,7 +29,7 @@ class Service:
 
     def __init__(self, loop: Loop, server: Server, options: ServerOptions) -> None:
         self.server = server
-        self._loop = loop
+        self.loop = loop
         self._grace = options.get("grace", GRACE)
         self._tasks: Tasks | None = None
         self._running: dict[IncomingRequest, Callable[[], object]] = {}
@@ -51,14 +51,16 @@ class Service:
         """
         try:
             wire = LineWire(self.server.open(peer=peer, principal=principal), now())
-            await self._carry(Link(self._loop, wire, stream, self.turn))
-        finally:
+        except BaseException:
             await stream.close()
+            raise
+        await self.carry(Link(self.loop, wire, stream, self.turn))
 
-    async def _carry(self, link: Link) -> None:
+    async def carry(self, link: Link) -> None:
+        """Carry the bytes of one connection until it is over, then close its stream."""
         self._links[link] = None
         try:
-            async with self._loop.tasks() as tasks:
+            async with self.loop.tasks() as tasks:
                 link.start(tasks)
                 await link.until(lambda: link.reason is not None)
                 link.settle()
@@ -69,6 +71,7 @@ class Service:
             if not link.wire.closed:
                 link.wire.abort(now(), link.reason or "interrupted")
             self.turn()
+            await link.stream.close()
 
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is written within the grace."""
@@ -88,7 +91,7 @@ class Service:
 
     async def run(self) -> None:
         """Keep the time, and run handlers, until told to stop."""
-        async with self._loop.tasks() as tasks:
+        async with self.loop.tasks() as tasks:
             self._tasks = tasks
             tasks.start(self._clock.run, self._due)
             self.turn()

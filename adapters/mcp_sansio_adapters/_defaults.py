@@ -11,7 +11,7 @@ import time
 
 import attrs
 
-from mcp_sansio import ClientConfig, Implementation, Keys, __version__
+from mcp_sansio import ClientConfig, HttpServerConfig, Implementation, Keys, __version__
 
 now = time.monotonic
 """The clock of every adapter, in seconds."""
@@ -29,6 +29,19 @@ def new_keys() -> Keys:
     your own where they should.
     """
     return Keys((secrets.token_hex(4), secrets.token_bytes(32)))
+
+
+def new_session_id() -> str:
+    """An id for a legacy session over HTTP: "globally unique and cryptographically secure"."""
+    return secrets.token_urlsafe(24)
+
+
+def http_config(config: HttpServerConfig | None) -> HttpServerConfig:
+    """The caller's config, with ids for sessions where it makes none."""
+    config = config or HttpServerConfig()
+    if config.new_session_id is None:
+        config = attrs.evolve(config, new_session_id=new_session_id)
+    return config
 
 
 def client_config(config: ClientConfig | None, *, asks: bool) -> ClientConfig:

@@ -7,18 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from mcp_sansio import Server
 
 from ._async_client import AsyncClient, opened
 from ._async_server import Service, opened_service
+from ._hooks import tell
 from ._line_connection import LineConnection
-from ._loop import ByteStream, FdStream, Loop
-from ._options import ClientOptions, ProcessOptions, ServerOptions, StdioOptions, process_of, session_of
+from ._loop import Address, ByteStream, FdStream, Loop
+from ._options import (
+    ClientOptions,
+    HttpOptions,
+    HttpServerOptions,
+    ProcessOptions,
+    ServerOptions,
+    StdioOptions,
+    process_of,
+    session_of,
+)
 from ._peers import ChildPeer, StreamPeer
 from ._process import ProcessPolicy, Restarts
 from ._stdio import claimed_stdio, on_signals
+
+if TYPE_CHECKING:
+    from ._http_service import HttpService
 
 S = TypeVar("S")
 
@@ -91,3 +104,51 @@ class FrontEnd(Generic[S]):
             with claimed_stdio() as (reading, writing), on_signals(lambda: portal(service.close)):
                 stream = FdStream(self._loop, reading, writing)
                 await service.serve(stream, principal=options.get("principal"))
+
+    def open_http_client(
+        self, url: str, **options: Unpack[HttpOptions]
+    ) -> AbstractAsyncContextManager[AsyncClient]:
+        """Be the client of a server at `url`, for the block.
+
+        Entering waits until the era is known, and raises `ConnectionFailed` if that does not come about. A
+        server that goes away later costs what was asked of it meanwhile, and is found again when it is back.
+        Redirects are followed within the server's origin only; proxies are not used. In the end a session
+        is deleted. Raises `LocalProtocolError` for a URL or headers that cannot be. `HttpOptions` are the
+        options.
+        """
+        from ._http_connection import HttpConnection, http_target  # noqa: PLC0415  # h11 may not be there
+
+        return opened(HttpConnection(self._loop, session_of(options), http_target(url, options)))
+
+    def open_http_server(
+        self, server: Server, host: str = "127.0.0.1", port: int = 0, **options: Unpack[HttpServerOptions]
+    ) -> AbstractAsyncContextManager[HttpService]:
+        """Serve HTTP for the block: at any free port, and to this machine only, unless told otherwise.
+
+        Entering raises `ConnectionFailed` where we cannot listen; `url` of what it gives is the endpoint.
+        In the end the server is closed, and what is open ends. `HttpServerOptions` are the options.
+        """
+        from ._http_service import opened_http_service  # noqa: PLC0415  # h11 may not be there
+
+        address = Address(host, port, options.get("tls"))
+        return opened_http_service(self._loop, server, address, options)
+
+    async def serve_http(
+        self,
+        server: Server,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        started: Callable[[str], None] | None = None,
+        **options: Unpack[HttpServerOptions],
+    ) -> None:
+        """Serve HTTP until SIGTERM, SIGINT or SIGHUP arrives, or this is cancelled.
+
+        `started` hears the URL. Otherwise as `open_http_server`.
+        """
+        async with self.open_http_server(server, host, port, **options) as running:
+            over = self._loop.event()
+            portal = self._loop.portal()
+            with on_signals(lambda: portal(over.set)):
+                tell(started, running.url)
+                await over.wait()

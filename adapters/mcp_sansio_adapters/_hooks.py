@@ -13,7 +13,15 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from mcp_sansio import Event, InputNeeded, LocalProtocolError, ProgressReported, RequestReceived, RpcError
+from mcp_sansio import (
+    Event,
+    InputNeeded,
+    LocalProtocolError,
+    ProgressReported,
+    RequestHead,
+    RequestReceived,
+    RpcError,
+)
 
 T = TypeVar("T")
 
@@ -35,6 +43,22 @@ OnProgress: TypeAlias = Callable[[ProgressReported], None]
 
 OnStderr: TypeAlias = Callable[[bytes], None]
 """Hears what a child process writes to stderr, as it comes."""
+
+
+@attrs.frozen
+class Unauthorized:
+    """A request is refused: `challenge` is its `WWW-Authenticate`, `reason` is for people."""
+
+    challenge: str
+    status: int = 401
+    reason: str = "unauthorized"
+
+
+Principal: TypeAlias = str | None
+Authenticate: TypeAlias = Callable[
+    [RequestHead], Principal | Unauthorized | Awaitable[Principal | Unauthorized]
+]
+"""Says on whose behalf an HTTP request comes: a name, None for nobody in particular, or a refusal."""
 
 
 @attrs.frozen

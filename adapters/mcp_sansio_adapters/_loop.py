@@ -6,13 +6,33 @@ once for both. Cancellation is the loop's own: code here never catches it, it on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import ssl
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeAlias
+
+import attrs
 
 from ._fds import can_poll, read_some, write_some
 
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+Accepted: TypeAlias = "Callable[[ByteStream, object], Coroutine[Any, Any, None]]"
+"""Serves one connection; the second argument is the peer's address, for display."""
+
+Opened: TypeAlias = Callable[[Sequence[tuple[str, int]]], None]
+"""Hears at which addresses and ports connections are accepted."""
+
+TLS_PATIENCE = 10.0
+"""How long a TLS handshake may take, in seconds."""
+
+
+@attrs.frozen
+class Address:
+    """Where to connect to, or to listen; with a TLS context if that is to be secure."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
 
 
 class Event(Protocol):
@@ -68,6 +88,17 @@ class Loop(Protocol):
         is not left before it has.
         """
         ...
+
+    async def connect(self, address: Address) -> ByteStream:
+        """A TCP connection. What goes wrong is an `OSError`."""
+        ...
+
+    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
+        """Accept connections until `stop` is set, then wait for those that are open to end.
+
+        `serve` runs in a task of its own for each of them; `opened` is told where we listen. Raises
+        `OSError` if we cannot.
+        """
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         """A function that has the loop call another one, from any thread or signal handler; after the end

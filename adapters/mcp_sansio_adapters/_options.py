@@ -6,14 +6,18 @@ The keyword arguments are declared here, once, and turned into what the front en
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from mcp_sansio import ClientConfig, ListingConfig
+from mcp_sansio import ClientConfig, HttpServerConfig, ListingConfig, RequestHeaders
 
-from ._hooks import Hooks, OnEvent, OnInput, OnRequest, OnStderr
+from ._hooks import Authenticate, Hooks, OnEvent, OnInput, OnRequest, OnStderr
 from ._process import ProcessPolicy, ProcessSpec
 from ._session import Session
+
+if TYPE_CHECKING:
+    from mcp_sansio.h11 import H11Config, H11PoolConfig  # h11 is there only where HTTP is spoken
 
 GRACE = 2.0
 
@@ -66,6 +70,34 @@ class StdioOptions(ServerOptions, total=False):
     """How to serve stdio: `principal` is on whose behalf the process that started us asks, if anybody's."""
 
     principal: str | None
+
+
+class HttpOptions(ClientOptions, total=False):
+    """How to be a client over HTTP.
+
+    `headers` go with every request (`Authorization` for one), `request_headers` gives more for one message.
+    `tls` is used for https; by default the system's certificates are trusted. `pool` limits connections.
+    """
+
+    headers: Mapping[str, str]
+    request_headers: RequestHeaders | None
+    tls: ssl.SSLContext | None
+    pool: H11PoolConfig | None
+
+
+class HttpServerOptions(ServerOptions, total=False):
+    """How to serve HTTP.
+
+    `config` says what is served to whom (`hosts` and `origins` beyond loopback names, for example), `h11`
+    how patient connections are. With `tls`, it is https. `authenticate` gets the `RequestHead` of every
+    request and returns its principal, None for nobody in particular, or `Unauthorized`; it may be
+    asynchronous.
+    """
+
+    config: HttpServerConfig | None
+    h11: H11Config | None
+    tls: ssl.SSLContext | None
+    authenticate: Authenticate | None
 
 
 def session_of(options: ClientOptions) -> Session:

@@ -9,6 +9,11 @@
 
     await serve_stdio(server)
 
+    async with open_http_client("https://example.com/mcp", headers={"Authorization": "Bearer …"}) as client:
+        ...
+
+    await serve_http(server, "127.0.0.1", 8000)
+
 The loop must be able to watch file descriptors, as every loop on a POSIX system can.
 """
 
@@ -23,7 +28,7 @@ from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._fds import READ_SIZE
 from ._front_end import FrontEnd
-from ._loop import AsyncFunction, ByteStream, Event, Tasks
+from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Opened, Tasks
 
 __all__ = [
     "AsyncClient",
@@ -31,11 +36,16 @@ __all__ = [
     "Service",
     "Streams",
     "connect",
+    "open_http_client",
+    "open_http_server",
     "open_service",
     "open_stdio_client",
+    "serve_http",
     "serve_stdio",
     "serve_stream",
 ]
+
+TLS_FAREWELL = 1.0
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 """A stream, as `asyncio.open_connection` returns it."""
@@ -76,6 +86,25 @@ class _Loop:
 
     def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
         return _background(function)
+
+    async def connect(self, address: Address) -> ByteStream:
+        secured = _secured(address)
+        streams = asyncio.open_connection(address.host, address.port, happy_eyeballs_delay=0.25, **secured)
+        return _Streams(await streams)
+
+    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
+        async with asyncio.TaskGroup() as connections:
+
+            def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                peer = writer.get_extra_info("peername")
+                connections.create_task(serve(_Streams((reader, writer)), peer))
+
+            listening = await asyncio.start_server(accepted, address.host, address.port, **_secured(address))
+            try:
+                opened([each.getsockname()[:2] for each in listening.sockets])
+                await stop.wait()
+            finally:
+                listening.close()
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         loop = asyncio.get_running_loop()
@@ -135,6 +164,17 @@ async def _to_its_end(task: asyncio.Task[Any]) -> None:
         raise cancelled
 
 
+def _secured(address: Address) -> dict[str, Any]:
+    """The options of a connection; they are not allowed without TLS."""
+    if address.tls is None:
+        return {}
+    return {
+        "ssl": address.tls,
+        "ssl_handshake_timeout": TLS_PATIENCE,
+        "ssl_shutdown_timeout": TLS_FAREWELL,
+    }
+
+
 class _Streams(ByteStream):
     """A reader and a writer, with nothing buffered in between: what waits stays in the machine."""
 
@@ -163,3 +203,6 @@ connect = _front_end.connect
 open_service = _front_end.open_service
 serve_stream = _front_end.serve_stream
 serve_stdio = _front_end.serve_stdio
+open_http_client = _front_end.open_http_client
+open_http_server = _front_end.open_http_server
+serve_http = _front_end.serve_http

@@ -8,13 +8,20 @@ async with connect(await trio.open_tcp_stream("127.0.0.1", 7000)) as client:
 ...
 
 await serve_stdio(server)
+
+async with open_http_client("https://example.com/mcp", headers={"Authorization": "Bearer …"}) as client:
+...
+
+await serve_http(server, "127.0.0.1", 8000)
 """
 
 from __future__ import annotations
 
 import math
+import ssl
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import trio
@@ -23,15 +30,18 @@ from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._fds import READ_SIZE
 from ._front_end import FrontEnd
-from ._loop import AsyncFunction, ByteStream, Event, Tasks
+from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Opened, Tasks
 
 __all__ = [
     "AsyncClient",
     "Changes",
     "Service",
     "connect",
+    "open_http_client",
+    "open_http_server",
     "open_service",
     "open_stdio_client",
+    "serve_http",
     "serve_stdio",
     "serve_stream",
 ]
@@ -61,6 +71,27 @@ class _Loop:
 
     def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
         return _background(function)
+
+    async def connect(self, address: Address) -> ByteStream:
+        with _os_errors():
+            stream = await trio.open_tcp_stream(address.host, address.port)
+            return _Stream(await _secured(stream, address.tls, address.host))
+
+    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
+        async def accepted(stream: trio.SocketStream) -> None:
+            with suppress(OSError), _os_errors():  # one whose handshake failed was nobody
+                peer = stream.socket.getpeername()
+                secured = await _secured(stream, address.tls)
+                await serve(_Stream(secured), peer)
+
+        listeners = await trio.open_tcp_listeners(address.port, host=address.host)
+        opened([each.socket.getsockname()[:2] for each in listeners])
+        async with trio.open_nursery() as connections, trio.open_nursery() as accepting:
+            accepting.start_soon(
+                partial(trio.serve_listeners, accepted, listeners, handler_nursery=connections)
+            )
+            await stop.wait()
+            accepting.cancel_scope.cancel()
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         token = trio.lowlevel.current_trio_token()
@@ -137,12 +168,33 @@ class _Stream(ByteStream):
         await self._stream.aclose()
 
 
+async def _secured(
+    stream: trio.SocketStream, tls: ssl.SSLContext | None, host: str | None = None
+) -> trio.abc.Stream:
+    """The stream within TLS, if it is to be: as a client of `host`, or else as a server."""
+    if tls is None:
+        return stream
+    secured = trio.SSLStream(
+        stream, tls, server_hostname=host, server_side=host is None, https_compatible=True
+    )
+    try:
+        with trio.fail_after(TLS_PATIENCE):
+            await secured.do_handshake()
+    except trio.TooSlowError:
+        await trio.aclose_forcefully(stream)
+        raise TimeoutError("the TLS handshake took too long") from None
+    except BaseException:
+        await trio.aclose_forcefully(stream)
+        raise
+    return secured
+
+
 @contextmanager
 def _os_errors() -> Generator[None]:
     try:
         yield
     except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-        raise OSError(str(error) or type(error).__name__) from error
+        raise OSError(str(error.__cause__ or error) or type(error).__name__) from error
 
 
 _front_end = FrontEnd(_Loop(), _Stream)
@@ -151,3 +203,6 @@ connect = _front_end.connect
 open_service = _front_end.open_service
 serve_stream = _front_end.serve_stream
 serve_stdio = _front_end.serve_stdio
+open_http_client = _front_end.open_http_client
+open_http_server = _front_end.open_http_server
+serve_http = _front_end.serve_http
