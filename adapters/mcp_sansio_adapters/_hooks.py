@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,6 +27,8 @@ from mcp_sansio import (
 T = TypeVar("T")
 
 logger = logging.getLogger("mcp_sansio_adapters")
+
+_CHALLENGE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 
 Answers: TypeAlias = Mapping[str, Any]
 OnInput: TypeAlias = Callable[[InputNeeded], Answers | Awaitable[Answers]]
@@ -47,11 +50,20 @@ OnStderr: TypeAlias = Callable[[bytes], None]
 
 @attrs.frozen
 class Unauthorized:
-    """A request is refused: `challenge` is its `WWW-Authenticate`, `reason` is for people."""
+    """A request is refused: `challenge` is its `WWW-Authenticate`, `reason` is for people.
+
+    Raises `LocalProtocolError` for a challenge that no header can hold, and a `status` other than 4xx.
+    """
 
     challenge: str
     status: int = 401
     reason: str = "unauthorized"
+
+    def __attrs_post_init__(self) -> None:
+        if not _CHALLENGE.fullmatch(self.challenge):
+            raise LocalProtocolError("a challenge is visible ASCII in one line")
+        if not 400 <= self.status < 500:
+            raise LocalProtocolError("a request is refused with a status from 400 to 499")
 
 
 Principal: TypeAlias = str | None

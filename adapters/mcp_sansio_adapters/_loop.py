@@ -89,6 +89,9 @@ class Loop(Protocol):
         """
         ...
 
+    def detach(self, function: AsyncFunction) -> None:
+        """Run `function` in a task that belongs to nobody, and is cancelled when the loop ends."""
+
     async def connect(self, address: Address) -> ByteStream:
         """A TCP connection. What goes wrong is an `OSError`."""
         ...

@@ -22,13 +22,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextvars import Context
 from typing import Any, TypeAlias
 
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._fds import READ_SIZE
 from ._front_end import FrontEnd
-from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Opened, Tasks
+from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Loop, Opened, Tasks
 
 __all__ = [
     "AsyncClient",
@@ -49,6 +50,10 @@ TLS_FAREWELL = 1.0
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 """A stream, as `asyncio.open_connection` returns it."""
+
+
+_detached: set[asyncio.Task[Any]] = set()
+"""The loop itself does not keep tasks alive."""
 
 
 class _Loop:
@@ -86,6 +91,11 @@ class _Loop:
 
     def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
         return _background(function)
+
+    def detach(self, function: AsyncFunction) -> None:
+        task = asyncio.create_task(function(), context=Context())  # not the context of whoever came first
+        _detached.add(task)
+        task.add_done_callback(_detached.discard)
 
     async def connect(self, address: Address) -> ByteStream:
         secured = _secured(address)
@@ -197,7 +207,8 @@ class _Streams(ByteStream):
             await self._writer.wait_closed()
 
 
-_front_end = FrontEnd(_Loop(), _Streams)
+LOOP: Loop = _Loop()
+_front_end = FrontEnd(LOOP, _Streams)
 open_stdio_client = _front_end.open_stdio_client
 connect = _front_end.connect
 open_service = _front_end.open_service

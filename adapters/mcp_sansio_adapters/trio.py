@@ -30,7 +30,7 @@ from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._fds import READ_SIZE
 from ._front_end import FrontEnd
-from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Opened, Tasks
+from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Loop, Opened, Tasks
 
 __all__ = [
     "AsyncClient",
@@ -71,6 +71,9 @@ class _Loop:
 
     def background(self, function: AsyncFunction) -> AbstractAsyncContextManager[None]:
         return _background(function)
+
+    def detach(self, function: AsyncFunction) -> None:
+        trio.lowlevel.spawn_system_task(function)
 
     async def connect(self, address: Address) -> ByteStream:
         with _os_errors():
@@ -197,7 +200,8 @@ def _os_errors() -> Generator[None]:
         raise OSError(str(error.__cause__ or error) or type(error).__name__) from error
 
 
-_front_end = FrontEnd(_Loop(), _Stream)
+LOOP: Loop = _Loop()
+_front_end = FrontEnd(LOOP, _Stream)
 open_stdio_client = _front_end.open_stdio_client
 connect = _front_end.connect
 open_service = _front_end.open_service
