@@ -3,15 +3,15 @@
 A client that may speak both eras asks `server/discover` first, never a method that both eras have. A
 result, or an error that only modern servers know, means modern; any other answer means legacy; so does
 silence, after a time of its own ("the fallback MUST NOT be keyed to one specific error code"). The
-probe is never cancelled: if the handshake that follows the silence is refused and the probe is answered
+probe is never cancelled: if the handshake that follows the silence fails and the probe is answered
 after all, in whatever order, the server is modern. A verdict of an earlier run skips the probe; when it
-fails, one new probe is made.
+fails, in whichever way, one new probe is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import attrs
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ._client import Client
 
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
+NOTHING_IN_COMMON = "no common protocol version"
 MAX_LOSSES = 3
 CREDENTIALS = (401, 403, 407)
 """The HTTP statuses that say something about our credentials, and so nothing about anything else."""
@@ -69,7 +70,8 @@ class Negotiator:
         self._verdict = client.config.verdict
         self._probe: Call | None = None
         self._tried: tuple[str, ...] = ()
-        self._refusal: RpcError | None = None  # of initialize; the probe is the last hope then
+        self._assumed = False  # by the verdict, without a probe
+        self._failure: NegotiationFailed | None = None  # of initialize; the probe is the last hope then
         self._late: Outcome | None = None
         self._doubt = ""
         self._losses = 0
@@ -102,8 +104,8 @@ class Negotiator:
         """A carrier is there: ask."""
         modern, legacy = self._config.of_era(Era.MODERN), self._config.of_era(Era.LEGACY)
         known = self._verdict.version if self._verdict is not None else None
-        self._tried, self._refusal, self._late, self._doubt = (), None, None, ""
-        self._losses = 0
+        self._tried, self._failure, self._late, self._doubt = (), None, None, ""
+        self._losses, self._assumed = 0, known in legacy
         if known in legacy:
             self._shake(known, now)
         elif modern:
@@ -157,7 +159,7 @@ class Negotiator:
             self._losses += 1
         elif self._late is None or not self._fall_forward(self._late, now):
             what = outcome.reason if isinstance(outcome, Lost) else _http(outcome)
-            self._fail(f"no answer to {call.method}: {what}", now)
+            self._fail(NegotiationFailed(f"no answer to {call.method}: {what}"), now)
 
     def _ask_again(self, method: Hashable, now: float) -> None:
         if method == "initialize":
@@ -183,18 +185,18 @@ class Negotiator:
 
     def _silent(self, _: Hashable, now: float) -> None:
         legacy = self._config.of_era(Era.LEGACY)
-        if self._refusal is not None:
-            self._fail(f"initialize failed: {_described(self._refusal)}", now, self._refusal)
+        if self._failure is not None:
+            self._fail(self._failure, now)
         elif legacy:
             self._move(NegotiationInput.SILENCE)
             self._send_initialize(legacy[0], now)
         else:
-            self._fail("no answer to server/discover", now)
+            self._fail(NegotiationFailed("no answer to server/discover"), now)
 
     def _probed(self, outcome: Outcome, now: float) -> None:
         if self._state is Negotiation.OVERLAP:
             self._late = outcome
-        elif isinstance(outcome, RpcError) and outcome.code in MODERN_ERRORS:
+        elif _is_modern(outcome):
             self._refused(outcome, now)
         else:
             self._judge(outcome, now)
@@ -211,7 +213,7 @@ class Negotiator:
         if any(version in welcome.versions for version in self._config.of_era(Era.LEGACY)):
             self._fall_back("it lists legacy versions only", outcome, now)
         else:
-            self._fail("no common protocol version", now, supported=welcome.versions)
+            self._fail(NegotiationFailed(NOTHING_IN_COMMON, supported=welcome.versions), now)
 
     def _refused(self, error: RpcError, now: float) -> None:
         """Try again: "the client retries with a supported version rather than falling back". Once per
@@ -225,9 +227,9 @@ class Negotiator:
             self._tried += (untried[0],)
             self._discover(untried[0], now)
         elif error.code == UNSUPPORTED_VERSION:
-            self._fail("no common protocol version", now, error, supported)
+            self._fail(NegotiationFailed(NOTHING_IN_COMMON, error, supported), now)
         else:
-            self._fail(f"server/discover failed: {_described(error)}", now, error)
+            self._fail(NegotiationFailed(f"server/discover failed: {_described(error)}", error), now)
 
     def _adopt_modern(self, welcome: Welcome, now: float) -> bool:
         mutual = [version for version in self._config.of_era(Era.MODERN) if version in welcome.versions]
@@ -244,7 +246,7 @@ class Negotiator:
             self._shake(legacy[0], now)
         else:
             error = outcome if isinstance(outcome, RpcError) else None
-            self._fail(f"the server is not modern: {reason}", now, error)
+            self._fail(NegotiationFailed(f"the server is not modern: {reason}", error), now)
 
     # --- initialize ---
 
@@ -265,12 +267,16 @@ class Negotiator:
         try:
             welcome = _read_initialize(outcome)
         except InvalidMessage as error:
-            self._not_welcome(str(error), outcome, now)
+            self._not_welcome(f"initialize failed: {error}", outcome, now)
             return
         version = welcome.versions[0]
-        if version not in self._config.of_era(Era.LEGACY):
-            self._fail(f"the server answered with protocol version {version!r}", now, supported=(version,))
-            return
+        if version in self._config.of_era(Era.LEGACY):
+            self._welcomed(version, welcome, now)
+        else:
+            reason = f"the server answered with protocol version {version!r}"
+            self._not_welcome(reason, outcome, now, (version,))
+
+    def _welcomed(self, version: str, welcome: Welcome, now: float) -> None:
         self._move(NegotiationInput.WELCOMED)
         if self._probe is not None:
             self._client.cancel(self._probe.id, now)
@@ -279,24 +285,26 @@ class Negotiator:
         )
         self._agree(Era.LEGACY, version, welcome, now)
 
-    def _not_welcome(self, reason: str, outcome: Outcome, now: float) -> None:
+    def _not_welcome(
+        self, reason: str, outcome: Outcome, now: float, supported: tuple[str, ...] = ()
+    ) -> None:
         """The handshake failed: perhaps the server is modern after all, or wants an older version."""
         if self._late is not None and self._fall_forward(self._late, now):
             return
         error = outcome if isinstance(outcome, RpcError) else None
-        older = self._older(error) if error is not None and error.code == INVALID_PARAMS else None
-        if error is not None and self._may_reprobe(error):
-            self._probe_again(error, now)
+        failure = NegotiationFailed(reason + self._doubt, error, supported or _supported(error))
+        older = self._older(error)
+        if self._may_reprobe(error):
+            self._probe_again(failure, now)
         elif older is not None:
             self._shake(older, now)
-        elif error is not None and self._probe is not None and self._refusal is None:
-            self._probe_again(error, now)
+        elif self._probe is not None and self._failure is None:
+            self._probe_again(failure, now)
         else:
-            supported = _supported(error) if error is not None else ()
-            self._fail(f"initialize failed: {reason}{self._doubt}", now, error, supported)
+            self._fail(failure, now)
 
-    def _probe_again(self, refusal: RpcError, now: float) -> None:
-        self._refusal = refusal
+    def _probe_again(self, failure: NegotiationFailed, now: float) -> None:
+        self._failure = failure
         self._discover(self._config.of_era(Era.MODERN)[0], now)
 
     def _fall_forward(self, late: Outcome, now: float) -> bool:
@@ -305,16 +313,16 @@ class Negotiator:
         except InvalidMessage:
             return False
 
-    def _may_reprobe(self, error: RpcError) -> bool:
+    def _may_reprobe(self, error: RpcError | None) -> bool:
         """A verdict that was handed in gets one new probe, and so does a modern error."""
-        evidence = error.code in MODERN_ERRORS or (
-            isinstance(self._late, RpcError) and self._late.code in MODERN_ERRORS
-        )
-        assumed = self._verdict is not None and self._verdict.era is Era.LEGACY
-        return (evidence or assumed) and self._refusal is None and bool(self._config.of_era(Era.MODERN))
+        evidence = _is_modern(error) or _is_modern(self._late)
+        possible = self._failure is None and bool(self._config.of_era(Era.MODERN))
+        return (evidence or self._assumed) and possible
 
-    def _older(self, error: RpcError) -> str | None:
+    def _older(self, error: RpcError | None) -> str | None:
         """The one other version that is worth offering after a refusal, if there is one."""
+        if error is None or error.code != INVALID_PARAMS:
+            return None
         untried = [v for v in self._config.of_era(Era.LEGACY) if v not in self._tried]
         supported = _supported(error)
         offers = [version for version in untried if not supported or version in supported]
@@ -332,13 +340,11 @@ class Negotiator:
         )
         self._client.negotiated(now)
 
-    def _fail(
-        self, reason: str, now: float, error: RpcError | None = None, supported: tuple[str, ...] = ()
-    ) -> None:
+    def _fail(self, failure: NegotiationFailed, now: float) -> None:
         self._move(NegotiationInput.GIVE_UP)
         self._client.cancel_timer(self._silent)
-        self._client.emit(NegotiationFailed(reason, error, supported))
-        self._client.give_up(reason, now)
+        self._client.emit(failure)
+        self._client.give_up(failure.reason, now)
 
     def _meta(self, version: str) -> bytes:
         """The members that "client requests carry in `_meta`"."""
@@ -351,9 +357,14 @@ class Negotiator:
         )
 
 
-def _supported(error: RpcError) -> tuple[str, ...]:
+def _is_modern(outcome: Outcome | None) -> TypeGuard[RpcError]:
+    """Whether an answer is one of the errors that only modern servers know."""
+    return isinstance(outcome, RpcError) and outcome.code in MODERN_ERRORS
+
+
+def _supported(error: RpcError | None) -> tuple[str, ...]:
     """`data.supported` of a version error; nothing where it has no usable shape."""
-    return _texts(member(error.data, "supported")) or ()
+    return _texts(member(error and error.data, "supported")) or ()
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

@@ -377,6 +377,41 @@ def test_a_late_error_to_the_probe_changes_nothing() -> None:
     assert event.reason == "initialize failed: error -32603: no"
 
 
+WELCOMES_THAT_ARE_NONE = [
+    {},
+    {"protocolVersion": LEGACY},
+    {"protocolVersion": 5, "capabilities": {}},
+    welcome("2099-01-01"),
+    welcome(MODERN),
+]
+
+
+@pytest.mark.parametrize("result", WELCOMES_THAT_ARE_NONE)
+def test_a_late_probe_decides_whatever_is_wrong_with_the_welcome(result: dict[str, Any]) -> None:
+    peer = overlap()
+    peer.reply(1, discovered())
+    peer.reply(2, result)
+    assert known(peer) is Era.MODERN
+    peer = overlap()
+    peer.reply(2, result)
+    assert known(peer) is None
+    peer.reply(1, discovered())
+    assert known(peer) is Era.MODERN
+    assert methods(peer) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_late_probe_decides_when_initialize_is_not_answered(when: str) -> None:
+    peer = overlap()
+    if when == "before":
+        peer.reply(1, discovered())
+    peer.wait(60.0)
+    if when == "after":
+        peer.reply(1, discovered())
+    assert known(peer) is Era.MODERN
+    assert methods(peer) == []
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_late_modern_error_to_the_probe_is_evidence(when: str) -> None:
     peer = overlap()
@@ -487,7 +522,7 @@ def test_the_whole_of_connecting_is_bounded() -> None:
     peer.wait(4.9)
     assert peer.events() == []
     peer.sent()
-    peer.wait(61.0)
+    peer.wait(66.0)
     failed, ended = peer.events()
     assert isinstance(failed, NegotiationFailed)
     assert ended == CallFailed(call, Closed(failed.reason))
@@ -573,6 +608,37 @@ def test_a_verdict_that_fails_is_replaced_by_one_new_probe() -> None:
     peer.error(peer.last()["id"], -32601)
     assert peer.last()["params"]["protocolVersion"] == LEGACY
     peer.error(3, -32601)
+    assert failure(peer).error == RpcError(-32601, "no")
+
+
+@pytest.mark.parametrize("result", WELCOMES_THAT_ARE_NONE)
+def test_a_verdict_fails_by_an_answer_that_is_no_welcome_too(result: dict[str, Any]) -> None:
+    peer = Peer(verdict=Verdict(Era.LEGACY, LEGACY))
+    peer.reply(peer.last()["id"], result)
+    assert methods(peer) == ["server/discover"]
+    peer.reply(2, discovered())
+    assert known(peer) is Era.MODERN
+
+
+def test_a_verdict_fails_by_silence_too() -> None:
+    peer = Peer(verdict=Verdict(Era.LEGACY, LEGACY))
+    assert methods(peer) == ["initialize"]
+    peer.wait(60.0)
+    assert methods(peer) == ["server/discover"]
+    peer.wait(5.0)
+    assert failure(peer).reason == "initialize failed: no answer in time"
+
+
+def test_there_is_no_new_probe_without_a_modern_version() -> None:
+    peer = Peer(verdict=Verdict(Era.LEGACY, LEGACY), versions=LEGACY_VERSIONS)
+    peer.reply(peer.last()["id"], {})
+    assert failure(peer).reason == "initialize failed: expected a string at $.protocolVersion"
+
+
+def test_a_verdict_that_was_not_assumed_gets_no_new_probe() -> None:
+    peer = Peer(verdict=Verdict(Era.LEGACY, OLD), versions=(MODERN, LEGACY))
+    peer.error(peer.last()["id"], -32601)
+    peer.error(peer.last()["id"], -32601)
     assert failure(peer).error == RpcError(-32601, "no")
 
 

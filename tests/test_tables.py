@@ -139,6 +139,7 @@ def negotiation_asks_both() -> None:
     script.sent()
     script.error(3, -32602)
     script = overlapping()
+    script.error(1, -32601)
     script.reply(2, {})
     script = overlapping()
     script.error(2, UNSUPPORTED, data={"supported": [MODERN]})
