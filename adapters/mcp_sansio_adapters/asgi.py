@@ -3,10 +3,9 @@
     app = asgi_app(server)                      # uvicorn my_module:app
 
 The host does the HTTP, and the `HttpServer` of the core says what a request means; here the messages of the
-one are made calls of the other. Each request has two tasks, one that reads and one that writes, and the
-first to be done ends the other. Output is taken from the machine when the host has accepted what came
-before it. Handlers, time and changes of the catalogue are the `Service`'s, which has to run beside the
-requests:
+one are made calls of the other. A request is read and written at the same time, and output is taken from
+the machine when the host has accepted what came before it. Handlers, time and changes of the catalogue are
+the `Service`'s, which has to run beside the requests:
 
 - A host that calls `lifespan` has it run from startup to shutdown.
 - Hosts do so for the outermost application only. One that mounts this one enters `app.running()` in its own
@@ -50,7 +49,7 @@ from mcp_sansio import (
 from ._async_server import Service, opened_service
 from ._defaults import http_config, now
 from ._hooks import Authenticate, Unauthorized, awaited, logger
-from ._loop import AsyncFunction, Bell, Event, Loop, Tasks
+from ._loop import AsyncFunction, Bell, Event, Loop
 from ._options import ServerOptions
 
 __all__ = ["AsgiApp", "asgi_app"]
@@ -222,23 +221,31 @@ class Carrier:
         """
         try:
             async with self._service.loop.tasks() as tasks:
-                for function in (self._read, self._write):
-                    tasks.start(self._until_done, function, tasks)
+                stop_reading = tasks.start(self._do, self._read)
+                await self._do(self._write)
+                stop_reading()
         finally:
-            self._exchange.abort(now())
-            self._service.turn()
+            self._end()
         if self._failure is not None:
             raise self._failure
 
-    async def _until_done(self, function: AsyncFunction, tasks: Tasks) -> None:
+    async def _do(self, function: AsyncFunction) -> None:
         """The failure is raised later, for a group of tasks would wrap it in a group of exceptions."""
         try:
             await function()
         except OSError:
-            pass  # the peer is gone: servers "SHOULD raise" that when a response is sent in vain
+            pass  # what servers raise when a response is sent in vain
         except Exception as error:  # noqa: BLE001  # whatever a host raises is its own
             self._failure = error
-        tasks.cancel()
+        self._end()
+
+    def _end(self) -> None:
+        """Nothing more can be read or written. A `send` that is under way is left to the host, which may
+        have its own things to finish in it.
+        """
+        self._exchange.abort(now())
+        self._service.turn()
+        self._output.ring()
 
     async def _read(self) -> None:
         """Take in the body, then wait for the peer to go away."""
