@@ -165,7 +165,7 @@ STOREYS = {
     ),
     "Endpoints": ("_machine", "_timers", "_tables", "_calls", "_coalescer", "_input"),
     "The client": (
-        *("_client", "_client_config", "_negotiation", "_subscription", "_rounds", "_incoming"),
+        *("_client", "_client_config", "_negotiation", "_welcome", "_subscription", "_rounds", "_incoming"),
         *("_list_layer", "_listing", "_waiters", "_snapshot", "_commands", "_paging", "_prompt_client"),
     ),
     "The server": (

@@ -312,6 +312,12 @@ class Client(MachineBase):
             layer.opened(now)
         self._wake()
 
+    def recheck(self, now: float) -> bool:
+        """Before something is refused because the server has not declared it: ask again what it declares, if
+        the answer is stale. True while one is awaited; then the layers' `opened` is called once more.
+        """
+        return self._negotiator.recheck(now)
+
     def give_up(self, reason: str, now: float) -> None:
         """Negotiation failed for good; the wire is to be closed."""
         self._finish(reason, now)

@@ -78,9 +78,9 @@ class Commands:
         """Make the request of a command, for the first time or again; wait if that cannot be now."""
         command, client = self._commands[op], self._client
         gate = self._gate(command)
-        if gate is not None:
+        if gate is not None and not client.recheck(now):
             self.fail(op, gate, now)
-        elif not self._listing.ready:
+        elif gate is not None or not self._listing.ready:
             self._wait(op, command, now)
         else:
             client.cancel_timer(self._expired, op)

@@ -161,7 +161,7 @@ class LayerEvent:
 
 @attrs.frozen
 class Negotiated:
-    """The era is known and the connection is usable."""
+    """The era is known and the connection is usable; or what was known has been asked for again."""
 
     era: Era
     version: str

@@ -47,7 +47,7 @@ class ClientLayer:
         return {}
 
     def opened(self, now: float) -> None:
-        """The era is known; requests may be made."""
+        """The era is known, and requests may be made; or the server has said anew what it declares."""
 
     def channel(self, topic: str, live: bool, now: float) -> None:
         """The notification channel of `topic` came, went, or is known not to come."""

@@ -248,7 +248,7 @@ class Listing:
     def _join(self, op: Op, answer: Answer, now: float) -> None:
         """A waiter joins a running walk only if nothing was invalidated since its first request."""
         gate = self.gate()
-        if gate is not None:
+        if gate is not None and not self._client.recheck(now):
             answer(gate, now)
             return
         if self._running is not None and self._running.epoch == self.epoch:

@@ -6,16 +6,19 @@ silence, after a time of its own ("the fallback MUST NOT be keyed to one specifi
 probe is never cancelled: if the handshake that follows the silence fails and the probe is answered
 after all, in whatever order, the server is modern. A verdict of an earlier run skips the probe; when it
 fails, in whichever way, one new probe is made.
+
+What a modern server answers is cached by its own hint. Since "calling `server/discover` is optional", nothing
+that is declared waits for a newer answer; but before anything is refused by one that is stale, it is asked
+for again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-import attrs
-
-from ._calls import Call, Limits, Outcome, Reply
+from ._calls import Call, Limits, Outcome
 from ._contract import Send
 from ._errors import (
     HEADER_MISMATCH,
@@ -26,19 +29,19 @@ from ._errors import (
     Closed,
     HttpFailed,
     InvalidMessage,
-    InvalidReply,
     Lost,
     RpcError,
 )
 from ._events import Negotiated, NegotiationFailed, Verdict
 from ._json import members as object_members
 from ._json import notification_bytes
-from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, SERVER_INFO, VERSION
-from ._plain import is_array, is_object, member, text
-from ._structure import structure_or_none, unstructure
+from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
+from ._plain import member
+from ._structure import unstructure
 from ._tables import NEGOTIATION, Negotiation, NegotiationInput
 from ._types import Implementation
 from ._versions import Era
+from ._welcome import Welcome, described, read_discover, read_initialize, texts
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -48,16 +51,6 @@ NOTHING_IN_COMMON = "no common protocol version"
 MAX_LOSSES = 3
 CREDENTIALS = (401, 403, 407)
 """The HTTP statuses that say something about our credentials, and so nothing about anything else."""
-
-
-@attrs.frozen
-class Welcome:
-    """What a server says of itself, in `server/discover` or in `initialize`."""
-
-    versions: tuple[str, ...]
-    capabilities: Mapping[str, Any]
-    server_info: Implementation | None
-    instructions: str | None
 
 
 class Negotiator:
@@ -77,6 +70,7 @@ class Negotiator:
         self._losses = 0
         self._version_probed = ""
         self._welcome = Welcome((), {}, None, None)
+        self._checked = self._expires = -math.inf
         self.version: str | None = None
         self.meta = b""
 
@@ -135,7 +129,9 @@ class Negotiator:
         """The probe or the handshake is over."""
         if isinstance(outcome, Closed | Cancelled) or self._state is Negotiation.DOWN:
             return
-        if isinstance(outcome, Lost) or (isinstance(outcome, HttpFailed) and not _is_evidence(outcome)):
+        if self._state is Negotiation.MODERN:
+            self._rechecked(outcome, now)
+        elif isinstance(outcome, Lost) or (isinstance(outcome, HttpFailed) and not _is_evidence(outcome)):
             self._unheard(call, outcome, now)
         elif call is self._probe:
             self._probe = None
@@ -158,8 +154,7 @@ class Negotiator:
             self._client.set_timer(self._ask_again, now + self._config.delay(self._losses), call.method)
             self._losses += 1
         elif self._late is None or not self._fall_forward(self._late, now):
-            what = outcome.reason if isinstance(outcome, Lost) else _http(outcome)
-            self._fail(NegotiationFailed(f"no answer to {call.method}: {what}"), now)
+            self._fail(NegotiationFailed(f"no answer to {call.method}: {described(outcome)}"), now)
 
     def _ask_again(self, method: Hashable, now: float) -> None:
         if method == "initialize":
@@ -204,7 +199,7 @@ class Negotiator:
     def _judge(self, outcome: Outcome, now: float) -> None:
         """A `DiscoverResult` means modern; "the server returns any other error: the server is legacy"."""
         try:
-            welcome = _read_discover(outcome)
+            welcome = read_discover(outcome)
         except InvalidMessage as error:
             self._fall_back(str(error), outcome, now)
             return
@@ -229,7 +224,7 @@ class Negotiator:
         elif error.code == UNSUPPORTED_VERSION:
             self._fail(NegotiationFailed(NOTHING_IN_COMMON, error, supported), now)
         else:
-            self._fail(NegotiationFailed(f"server/discover failed: {_described(error)}", error), now)
+            self._fail(NegotiationFailed(f"server/discover failed: {described(error)}", error), now)
 
     def _adopt_modern(self, welcome: Welcome, now: float) -> bool:
         mutual = [version for version in self._config.of_era(Era.MODERN) if version in welcome.versions]
@@ -248,6 +243,24 @@ class Negotiator:
             error = outcome if isinstance(outcome, RpcError) else None
             self._fail(NegotiationFailed(f"the server is not modern: {reason}", error), now)
 
+    def recheck(self, now: float) -> bool:
+        """Ask again if the answer is stale; whether there will be another. At one moment it is asked once."""
+        if self._state is not Negotiation.MODERN:
+            return False
+        if self._probe is None and now >= self._expires and now > self._checked:
+            limits = Limits(total=self._config.probe_timeout)
+            self._probe = self._client.open_call(
+                "server/discover", None, now, limits=limits, owner=self, urgent=True
+            )
+        return self._probe is not None
+
+    def _rechecked(self, outcome: Outcome, now: float) -> None:
+        """Clients "MAY serve stale responses if errors occur during re-fetching"."""
+        self._probe = None
+        self._checked = now
+        if not self._fall_forward(outcome, now):
+            self._client.negotiated(now)
+
     # --- initialize ---
 
     def _shake(self, version: str, now: float) -> None:
@@ -265,7 +278,7 @@ class Negotiator:
 
     def _shaken(self, outcome: Outcome, now: float) -> None:
         try:
-            welcome = _read_initialize(outcome)
+            welcome = read_initialize(outcome)
         except InvalidMessage as error:
             self._not_welcome(f"initialize failed: {error}", outcome, now)
             return
@@ -309,7 +322,7 @@ class Negotiator:
 
     def _fall_forward(self, late: Outcome, now: float) -> bool:
         try:
-            return self._adopt_modern(_read_discover(late), now)
+            return self._adopt_modern(read_discover(late), now)
         except InvalidMessage:
             return False
 
@@ -333,6 +346,7 @@ class Negotiator:
 
     def _agree(self, era: Era, version: str, welcome: Welcome, now: float) -> None:
         self._welcome = welcome
+        self._checked, self._expires = now, now + welcome.ttl
         self.version = version
         self._verdict = Verdict(era, version)
         self._client.emit(
@@ -364,21 +378,7 @@ def _is_modern(outcome: Outcome | None) -> TypeGuard[RpcError]:
 
 def _supported(error: RpcError | None) -> tuple[str, ...]:
     """`data.supported` of a version error; nothing where it has no usable shape."""
-    return _texts(member(error and error.data, "supported")) or ()
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    return tuple(v for v in value if isinstance(v, str)) if is_array(value) else None
-
-
-def _result(outcome: Outcome) -> dict[str, Any]:
-    if isinstance(outcome, Reply):
-        return outcome.decode()
-    if isinstance(outcome, RpcError):
-        raise InvalidMessage(_described(outcome))
-    if isinstance(outcome, HttpFailed):
-        raise InvalidMessage(_http(outcome))
-    raise InvalidMessage(outcome.reason if isinstance(outcome, InvalidReply) else "no answer in time")
+    return texts(member(error and error.data, "supported")) or ()
 
 
 def may_pass(status: int) -> bool:
@@ -391,36 +391,3 @@ def _is_evidence(answer: HttpFailed) -> bool:
     recognized modern JSON-RPC error, fall back".
     """
     return answer.status not in CREDENTIALS and not may_pass(answer.status)
-
-
-def _http(answer: HttpFailed) -> str:
-    return f"HTTP {answer.status} {answer.reason}".rstrip()
-
-
-def _described(error: RpcError) -> str:
-    return f"error {error.code}: {error.message}"
-
-
-def _read_discover(outcome: Outcome) -> Welcome:
-    result = _result(outcome)
-    versions = _texts(result.get("supportedVersions"))
-    if versions is None:
-        raise InvalidMessage("expected an array", "$.supportedVersions")
-    return _welcome(versions, result, member(result.get("_meta"), SERVER_INFO))
-
-
-def _read_initialize(outcome: Outcome) -> Welcome:
-    result = _result(outcome)
-    version = result.get("protocolVersion")
-    if not isinstance(version, str):
-        raise InvalidMessage("expected a string", "$.protocolVersion")
-    return _welcome((version,), result, result.get("serverInfo"))
-
-
-def _welcome(versions: tuple[str, ...], result: Mapping[str, Any], info: Any) -> Welcome:
-    """Capabilities decide what happens, so they must be right; the rest is for display."""
-    capabilities = result.get("capabilities")
-    if not is_object(capabilities):
-        raise InvalidMessage("expected an object", "$.capabilities")
-    server_info = structure_or_none(Implementation, info)
-    return Welcome(versions, capabilities, server_info, text(result.get("instructions")))

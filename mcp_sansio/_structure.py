@@ -216,12 +216,15 @@ def _nests_outside(raw: bytes, items: tuple[bytes, ...]) -> bool:
     return brackets > MAX_DEPTH and too_deep(raw, MAX_DEPTH)
 
 
-def _ttl(raw: bytes) -> float | None:
+def lifetime(milliseconds: object) -> float:
     """Seconds from `ttlMs`: "If it is negative, clients SHOULD ignore the value and treat it as 0"."""
-    milliseconds = _hint(raw)
     if type(milliseconds) is not int or milliseconds < 0:
-        return None if not raw else 0.0
+        return 0.0
     return min(milliseconds, int(MAX_TTL * 1000)) / 1000
+
+
+def _ttl(raw: bytes) -> float | None:
+    return lifetime(_hint(raw)) if raw else None
 
 
 def _scope(raw: bytes) -> Literal["public", "private"] | None:

@@ -52,12 +52,17 @@ class Subscriptions:
         return None if self._state is Listen.OPENING and topic in self._filter else False
 
     def opened(self, now: float) -> None:
-        """The era and the capabilities are known."""
-        self._filter = {
+        """The era and the capabilities are known, or are others now."""
+        wanted = {
             topic: value
             for layer in self._layers
             for topic, value in layer.filter(self._client.capabilities).items()
         }
+        if self._state is not Listen.OFF:
+            if wanted == self._filter:
+                return
+            self._stop("the server offers other topics", now)
+        self._filter = wanted
         self._attempts = 0
         if self._client.era is Era.LEGACY and self._client.shared:
             self._set_live(tuple(self._filter), "the session announces changes", now)
@@ -67,10 +72,7 @@ class Subscriptions:
     def detach(self, now: float) -> None:
         """The carrier is gone."""
         self._call = None
-        self._move(ListenInput.DETACH)
-        self._client.cancel_timer(self._unacknowledged)
-        self._client.cancel_timer(self._open)
-        self._set_live((), "disconnected", now)
+        self._stop("disconnected", now)
 
     def notified(self, method: str, params: Mapping[str, Any], now: float) -> bool:
         """Take a notification in, if it is one of the channel's."""
@@ -145,6 +147,15 @@ class Subscriptions:
             owner=self,
             urgent=True,
         )
+
+    def _stop(self, reason: str, now: float) -> None:
+        call, self._call = self._call, None
+        self._move(ListenInput.DETACH)
+        self._client.cancel_timer(self._unacknowledged)
+        self._client.cancel_timer(self._open)
+        self._set_live((), reason, now)
+        if call is not None:
+            self._client.cancel(call.id, now)
 
     def _unacknowledged(self, _: Hashable, now: float) -> None:
         self._move(ListenInput.SILENCE)

@@ -102,6 +102,8 @@ NEGOTIATION = Table(
         (Negotiation.OVERLAP, NegotiationInput.DISCOVERED): Negotiation.MODERN,
         (Negotiation.OVERLAP, NegotiationInput.PROBE): Negotiation.PROBING,
         (Negotiation.OVERLAP, NegotiationInput.GIVE_UP): Negotiation.FAILED,
+        # Asked again before something was refused, for the first answer had become stale.
+        (Negotiation.MODERN, NegotiationInput.DISCOVERED): Negotiation.MODERN,
         **{(state, NegotiationInput.DETACH): Negotiation.DOWN for state in _UP},
         **{(state, NegotiationInput.CLOSE): Negotiation.CLOSED for state in (Negotiation.DOWN, *_UP)},
     },

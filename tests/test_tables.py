@@ -120,6 +120,12 @@ def negotiation_probes() -> None:
     script.error(2, UNSUPPORTED, data={"supported": [MODERN]})  # the second time it gives up
     script = probing()
     script.error(1, -32601)  # anything else means legacy
+    script = probing()
+    script.reply(1, {**DISCOVERED, "capabilities": {}})
+    script.wait(1.0)
+    script.prompts.list(script.now)  # what was declared is stale
+    script.sent()
+    script.reply(2, DISCOVERED)
 
 
 def negotiation_shakes_hands() -> None:
