@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ._calls import Reply
-from ._contract import Send
 from ._debts import BatchReply
 from ._errors import (
     INTERNAL_ERROR,
@@ -100,10 +99,7 @@ class Router:
         """Answer something that never became a debt."""
         omit = self.version is None or supports(self.version, "error_id_omitted")
         encoded = error_bytes(wire_id, RpcError(code, message, data), omit_null_id=omit)
-        if self._batch is not None:
-            self._batch.parts.append(encoded)
-        else:
-            self._stream.send(Send(encoded, id=wire_id), self._stream.outlet)
+        self._stream.reply(encoded, wire_id, self._stream.outlet, self._batch)
 
     def _malformed(self, message: Malformed, now: float) -> None:
         self._server.emit(Diagnostic("bad-message", message.reason, message.data, self._stream))
@@ -169,11 +165,7 @@ class Router:
             self._error(message.id, INVALID_PARAMS, lacking)
 
     def _reply_now(self, wire_id: RequestId, result: bytes) -> None:
-        encoded = result_bytes(wire_id, result)
-        if self._batch is not None:
-            self._batch.parts.append(encoded)
-        else:
-            self._stream.send(Send(encoded, id=wire_id), self._stream.outlet)
+        self._stream.reply(result_bytes(wire_id, result), wire_id, self._stream.outlet, self._batch)
 
     def _modern(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
         """A modern request; one "missing any required field is malformed; the server MUST reject it"."""

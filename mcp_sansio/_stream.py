@@ -131,9 +131,9 @@ class Stream:
         """The carrier is gone, and with it all that was open."""
         if self.done:
             return
+        self.drop_owed(reason)
         self._outbox.clear()
         self._pending = 0
-        self.drop_owed(reason)
         self.receive_eof(reason, now)
 
     def fail(self, reason: str, now: float) -> None:
@@ -168,6 +168,17 @@ class Stream:
         else:
             outlet.put(message)
 
+    def reply(
+        self, message: bytes, wire_id: RequestId | None, outlet: Outlet | None, batch: BatchReply | None
+    ) -> None:
+        """Send a response; one of a batch waits for the others, and counts as output that waits."""
+        if batch is None:
+            self.send(Send(message, id=wire_id), outlet)
+            return
+        batch.parts.append(message)
+        self._pending += len(message) if outlet is None else 0
+        self.flush(batch)
+
     def post(self, entry: Send | Marker) -> None:
         """Queue something to be written, as soon as there is a carrier."""
         if self.done:
@@ -189,11 +200,7 @@ class Stream:
         owed = self.owed(request)
         self.server.tick(now)
         self._settle(owed, ReplyInput.ANSWER)
-        if owed.batch is None:
-            self.send(Send(message, id=request.id), owed.outlet)
-        else:
-            owed.batch.parts.append(message)
-            self.flush(owed.batch)
+        self.reply(message, request.id, owed.outlet, owed.batch)
         self._end_if_idle()
 
     def listen(self, listener: Listener, topics: tuple[str, ...], told: Mapping[str, int] = {}) -> None:
@@ -237,10 +244,7 @@ class Stream:
     def drop_owed(self, reason: str) -> None:
         """Tell the application that what it is working on is not wanted any more."""
         for owed in [*self._owed.values()]:
-            self._settle(owed, ReplyInput.DROP)
-            self.server.emit(RequestCancelled(owed.request, reason))
-            if owed.outlet is not None:
-                owed.outlet.end()
+            self._drop(owed, ReplyInput.DROP, reason)
 
     def owe(self, request: IncomingRequest, batch: BatchReply | None) -> None:
         """Take on a debt."""
@@ -263,24 +267,29 @@ class Stream:
         if owed is None:
             self.end_listener(wire_id, "cancelled by the client")
             return
-        self._settle(owed, ReplyInput.CANCEL)
-        self.server.emit(RequestCancelled(owed.request, reason))
-        if owed.batch is not None:
-            self.flush(owed.batch)
-        elif owed.outlet is not None:
-            owed.outlet.end()
+        self._drop(owed, ReplyInput.CANCEL, reason)
 
     def flush(self, batch: BatchReply) -> None:
         """Send the replies to a batch, once it has been read and all are there."""
         if not batch.read or batch.waiting:
             return
         if batch.parts:
+            self._pending -= sum(map(len, batch.parts)) if batch.outlet is None else 0
             self.send(Send(b"[" + b",".join(batch.parts) + b"]"), batch.outlet)
             batch.parts.clear()
         elif batch.outlet is not None:
             batch.outlet.end()
 
     # --- inside ---
+
+    def _drop(self, owed: Owed, how: ReplyInput, reason: str | None) -> None:
+        """A request is not answered; those of its batch that are, still go out."""
+        self._settle(owed, how)
+        self.server.emit(RequestCancelled(owed.request, reason))
+        if owed.batch is not None:
+            self.flush(owed.batch)
+        elif owed.outlet is not None:
+            owed.outlet.end()
 
     def _settle(self, owed: Owed, how: ReplyInput) -> None:
         owed.state = REPLY.next(owed.state, how)

@@ -213,6 +213,18 @@ def test_what_is_wrong_with_a_batch_is_said_to_whom_sent_it() -> None:
     assert push.take().events == []
 
 
+def test_what_is_answered_of_a_batch_is_sent_when_the_server_closes() -> None:
+    web = Web(methods=("x/echo",), max_pending=0)
+    session = web.session("2025-03-26")
+    reply = session.post(PAIR)
+    (asked,) = web.of(RequestReceived)
+    assert asked.request.stream is not None
+    assert asked.request.stream.want_read  # what waits is not for its carrier
+    web.server.close(0.0)
+    reply.take()
+    assert ([part["id"] for part in reply.json], reply.ended) == ([1], True)
+
+
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
 def test_later_revisions_have_no_batches(version: str) -> None:
     reply = Web().session(version).post(PAIR)

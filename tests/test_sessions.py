@@ -238,6 +238,43 @@ def test_a_batch_is_no_way_around_the_limits() -> None:
     assert len(replies) == 3
 
 
+def test_the_replies_to_a_batch_that_wait_for_others_are_output_that_waits() -> None:
+    peer = Peer(max_pending=2000)
+    peer.initialize("2025-03-26")
+    batch(peer, item(1, "prompts/get", {"name": "p0000"}), item(2, "ping"), {"id": 3, "method": 5})
+    assert peer.read()
+    batch(peer, item("slow", "prompts/get", {"name": "p0000"}), *[item(n, "prompts/list") for n in range(9)])
+    assert not peer.read()
+    first, slow = peer.of(PromptRequested)
+    peer.prompts.answer(first, "one", peer.now)
+    assert [len(replies) for replies in batches(peer)] == [3]
+    assert not peer.read()
+    peer.prompts.answer(slow, "two", peer.now)
+    assert not peer.read()
+    assert [len(replies) for replies in batches(peer)] == [10]
+    assert peer.read()
+
+
+def test_what_is_answered_of_a_batch_is_sent_when_the_server_closes() -> None:
+    peer = Peer()
+    peer.initialize("2025-03-26")
+    batch(peer, item(1, "prompts/get", {"name": "p0000"}), item(2, "ping"), item(3, "prompts/list"))
+    peer.server.close(peer.now)
+    (replies,) = batches(peer)
+    assert [reply["id"] for reply in replies] == [2, 3]
+    assert peer.wire.closed
+
+
+def test_what_is_answered_of_a_batch_is_lost_with_the_wire() -> None:
+    peer = Peer(max_pending=0)
+    peer.initialize("2025-03-26")
+    batch(peer, item(1, "prompts/get", {"name": "p0000"}), item(2, "ping"))
+    peer.wire.abort(peer.now)
+    assert peer.sent() == []
+    assert len(peer.of(RequestCancelled)) == 1
+    assert peer.stream.done
+
+
 def test_modern_requests_are_not_part_of_batches() -> None:
     peer = Peer()
     peer.initialize("2025-03-26")
