@@ -29,10 +29,11 @@ class ClientConfig:
     """How a client behaves. Times are seconds; None for a timeout is for ever.
 
     `versions`: the revisions that may be spoken. `verdict`: what an earlier run found out about this
-    server. `answers`: the legacy server-to-client methods that the application answers; any other gets
-    -32601. `result_types` and `input_methods`: what extensions add. `unnegotiated`: what a list_changed
-    does that the server had not declared; official servers do send it so. `jitter` returns numbers
-    from 0 to 1 for the backoff. Raises `LocalProtocolError` for what could not be sent or waited for.
+    server. `answers`: the legacy server-to-client methods that the application answers, at most
+    `max_in_flight` requests at a time; any other gets -32601. `result_types` and `input_methods`: what
+    extensions add. `unnegotiated`: what a list_changed does that the server had not declared; official
+    servers do send it so. `jitter` returns numbers from 0 to 1 for the backoff. Raises `LocalProtocolError`
+    for what could not be sent or waited for.
     """
 
     info: Implementation
@@ -48,6 +49,7 @@ class ClientConfig:
     jitter: Callable[[], float] = no_jitter
     max_rounds: int = 10
     answers: tuple[str, ...] = ()
+    max_in_flight: int = 1000
     result_types: tuple[str, ...] = ()
     input_methods: tuple[str, ...] = ()
     unnegotiated: Literal["ignore", "invalidate"] = "ignore"

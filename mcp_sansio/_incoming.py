@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._contract import Send
 from ._errors import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -22,7 +23,7 @@ from ._errors import (
 )
 from ._events import Diagnostic, IncomingRequest, PingAnswered, RequestCancelled, RequestReceived
 from ._json import Request, RequestId, encode, error_bytes, result_bytes
-from ._plain import is_object, params_of
+from ._plain import MAX_QUOTED, is_object, params_of, shown
 from ._versions import Era
 
 if TYPE_CHECKING:
@@ -45,9 +46,12 @@ class IncomingRequests:
             client.post_urgent(Send(result_bytes(message.id, b"{}"), id=message.id))
             client.emit(PingAnswered())
         elif client.version is None or message.method not in client.config.answers:
-            self.refuse(message.id, METHOD_NOT_FOUND, f"{message.method} is not offered by this client")
+            reason = f"{message.method[:MAX_QUOTED]} is not offered by this client"
+            self.refuse(message.id, METHOD_NOT_FOUND, reason)
         elif message.id in self._open:
-            self.refuse(message.id, INVALID_REQUEST, f"id {message.id!r} is in use")
+            self.refuse(message.id, INVALID_REQUEST, f"id {shown(message.id)} is in use")
+        elif len(self._open) >= client.config.max_in_flight:
+            self.refuse(message.id, INTERNAL_ERROR, "too many requests in flight")
         else:
             self._deliver(message, client.version)
 

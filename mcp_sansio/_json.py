@@ -112,8 +112,13 @@ _HEAD = 200
 _ABSENT = (b"", b"null")
 
 
+MAX_ID = 64 * 1024
+"""How many characters an id may have: it is kept as long as its request is open."""
+
 MAX_BATCH = 1000
 """How many messages a batch may have."""
+
+_NO_ID = f"id is neither an integer nor a string of at most {MAX_ID} characters"
 
 _MAX_COMMAS = 100_000  # in a whole batch line: what bounds the work of finding out how many messages it has
 
@@ -169,7 +174,7 @@ def _call_fault(
 ) -> tuple[int, str] | None:
     """The error code that is owed and why, if anything is wrong."""
     if known is None and envelope.id is not msgspec.UNSET:
-        return INVALID_REQUEST, "id is neither integer nor string"
+        return INVALID_REQUEST, _NO_ID
     if envelope.jsonrpc != "2.0":
         return INVALID_REQUEST, "jsonrpc is not 2.0"
     if type(envelope.method) is not str:
@@ -206,7 +211,7 @@ def _reply_fault(envelope: _Envelope, result: bytes, error: bytes) -> str | None
     if error in _ABSENT and not result.startswith(b"{"):
         return "result is no object"
     if envelope.id not in (None, msgspec.UNSET) and _reply_id(envelope.id) is None:
-        return "id is neither integer nor string"
+        return _NO_ID
     return None
 
 
@@ -224,7 +229,7 @@ def _read_error(raw: bytes, max_depth: int) -> RpcError:
 
 
 def _is_id(value: Any) -> TypeGuard[RequestId]:
-    return type(value) is int or type(value) is str
+    return type(value) is int or (type(value) is str and len(value) <= MAX_ID)
 
 
 def _reply_id(value: Any) -> RequestId | None:

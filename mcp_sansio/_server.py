@@ -29,7 +29,7 @@ from ._json import RequestId, decode, encode, error_bytes, notification_bytes, r
 from ._layers import ServerLayer
 from ._machine import MachineBase
 from ._meta import SERVER_INFO, SUBSCRIPTION_ID
-from ._plain import is_object
+from ._plain import MAX_QUOTED, is_object
 from ._server_config import ServerConfig
 from ._stream import Stream, tag
 from ._structure import encode_typed
@@ -303,7 +303,7 @@ class Server(MachineBase):
         elif request.method in self.config.methods:
             self.emit(RequestReceived(request, params))
         else:
-            reason = f"Method not found: {request.method[:100]}"
+            reason = f"Method not found: {request.method[:MAX_QUOTED]}"
             self.refuse(request, RpcError(METHOD_NOT_FOUND, reason), now)
 
     def catch_up(self, request: IncomingRequest, topic: str) -> None:
@@ -350,7 +350,8 @@ class Server(MachineBase):
         if wrong:
             self.refuse(request, RpcError(INVALID_PARAMS, f"notifications.{wrong[0]} must be a boolean"), now)
             return
-        if self._subscriptions >= self.config.max_subscriptions:
+        config = self.config
+        if self._subscriptions >= config.max_subscriptions or len(stream.listens()) >= config.max_listens:
             self.refuse(request, RpcError(INTERNAL_ERROR, "too many subscriptions"), now)
             return
         offered = self.announced_topics(request.version)

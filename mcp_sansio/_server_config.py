@@ -33,13 +33,13 @@ class ServerConfig:
     """How a server behaves. Times are seconds.
 
     `versions`: the revisions that are served; either era may be left out. `capabilities`: what the
-    application declares besides what the layers do, `methods` the requests that it answers itself.
-    `quiet` and `max_wait` thin out change notifications. `discover_ttl`: how long a client may keep
-    the answer to `server/discover`. `name_itself`: whether results carry `serverInfo`. `max_in_flight`
-    limits requests per stream, `max_subscriptions` listeners in all, `max_pending` the bytes of output
-    that wait on a stream before its input is no longer welcome. The timeouts are those of requests to
-    legacy clients. `input_methods`: what extensions add to the requests that may be answered by asking
-    for input. Raises `LocalProtocolError` for numbers out of range and for unknown revisions.
+    application declares besides what the layers do, `methods` the requests that it answers itself. `quiet`
+    and `max_wait` thin out change notifications. `discover_ttl`: how long a client may keep the answer to
+    `server/discover`. `name_itself`: whether results carry `serverInfo`. `max_in_flight` limits requests
+    per stream, `max_listens` the listen requests of one and `max_subscriptions` those of all, `max_pending`
+    the bytes of output that wait on a stream before its input is no longer welcome. The timeouts are those
+    of requests to legacy clients. `input_methods`: what extensions add to the requests that may be answered
+    by asking for input. Raises `LocalProtocolError` for numbers out of range and for unknown revisions.
     """
 
     info: Implementation
@@ -53,6 +53,7 @@ class ServerConfig:
     discover_ttl: float = attrs.field(default=3600.0, validator=from_(0))
     name_itself: bool = True
     max_in_flight: int = attrs.field(default=1000, validator=from_(1))
+    max_listens: int = attrs.field(default=1000, validator=from_(0))
     max_subscriptions: int = attrs.field(default=100_000, validator=from_(0))
     max_pending: int = attrs.field(default=8 * 1024 * 1024, validator=from_(0))
     quiet_timeout: float | None = attrs.field(default=60.0, validator=from_(0))

@@ -127,6 +127,29 @@ def test_params_that_cannot_be_decoded_are_refused() -> None:
     assert [type(event) for event in peer.events()] == [Diagnostic, Diagnostic]
 
 
+def test_there_is_room_for_so_many_requests() -> None:
+    peer = legacy(answers=(ROOTS,), max_in_flight=2)
+    first = received(peer, 1)
+    received(peer, 2)
+    peer.request(3, ROOTS)
+    [refusal] = peer.sent()
+    assert (refusal["id"], refusal["error"]["code"]) == (3, -32603)
+    assert "in flight" in refusal["error"]["message"]
+    assert peer.events() == []
+    peer.client.respond(first, {}, peer.now)
+    assert received(peer, 4).id == 4
+
+
+def test_what_is_refused_is_not_quoted_at_any_length() -> None:
+    peer = offering(ROOTS)
+    peer.request("i" * 65536, ROOTS)
+    peer.request("i" * 65536, ROOTS)
+    peer.request(1, "m" * 100_000)
+    in_use, unknown = peer.sent()
+    assert len(in_use["error"]["message"]) < 200
+    assert len(unknown["error"]["message"]) < 200
+
+
 def test_an_id_in_use_is_refused() -> None:
     peer = offering(ROOTS)
     request = received(peer)

@@ -34,6 +34,7 @@ from mcp_sansio._json import (
     too_deep,
 )
 
+NO_ID = "id is neither an integer nor a string of at most 65536 characters"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
@@ -261,14 +262,14 @@ def test_a_number_beyond_all_limits_is_left_to_decode_in_values_and_refused_in_i
         (b"hello", "JSON is malformed: invalid character (byte 0)"),
         (b"[]", "an empty batch"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', "id is neither integer nor string"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', NO_ID),
         (b'{"id":1,"method":"m"}', "jsonrpc is not 2.0"),
         (b'{"jsonrpc":"2.0","id":1,"method":5}', "method is no string"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":[]}', "params is no object"),
         (b'{"id":1,"result":{}}', "jsonrpc is not 2.0"),
         (b'{"jsonrpc":"2.0","id":1}', "a reply has either a result or an error"),
         (b'{"jsonrpc":"2.0","id":1,"result":5}', "result is no object"),
-        (b'{"jsonrpc":"2.0","id":true,"result":{}}', "id is neither integer nor string"),
+        (b'{"jsonrpc":"2.0","id":true,"result":{}}', NO_ID),
         (b'{"jsonrpc":"2.0","result":{}}', "a result needs an id"),
         (b'{"jsonrpc":"2.0","id":1,"error":[]}', "error is no object at $.error"),
         (b'{"jsonrpc":"2.0","id":1,"error":{}}', "expected an integer at $.error.code"),
@@ -277,6 +278,17 @@ def test_a_number_beyond_all_limits_is_left_to_decode_in_values_and_refused_in_i
 )
 def test_the_reason_says_what_was_wrong(line: bytes, reason: str) -> None:
     assert malformed(line).reason == reason
+
+
+def test_an_id_has_a_length_that_may_be_kept() -> None:
+    longest, longer = b"i" * 65536, b"i" * 65537
+    assert parse(b'{"jsonrpc":"2.0","id":"%b","method":"m"}' % longest) == Request("i" * 65536, "m", None)
+    assert parse(b'{"jsonrpc":"2.0","id":"%b","result":{}}' % longest) == Response("i" * 65536, b"{}")
+    request = malformed(b'{"jsonrpc":"2.0","id":"%b","method":"m"}' % longer)
+    assert (request.code, request.reason, request.id, request.reply) == (-32600, NO_ID, None, False)
+    reply = malformed(b'{"jsonrpc":"2.0","id":"%b","result":{}}' % longer)
+    assert (reply.reason, reply.id, reply.reply) == (NO_ID, None, True)
+    assert malformed(b'{"id":"%b","method":"m","x":NaN}' % longer).id is None
 
 
 def test_diagnostics_are_bounded() -> None:

@@ -55,6 +55,7 @@ from mcp_sansio import (
         {"discover_ttl": -0.001},
         {"max_in_flight": 0},
         {"max_subscriptions": -1},
+        {"max_listens": -1},
         {"max_pending": -1},
         {"quiet_timeout": -1},
         {"total_timeout": -1},

@@ -175,6 +175,18 @@ def test_there_is_room_for_so_many_subscriptions() -> None:
     assert spoken(peer.listen("b")) == [ACKNOWLEDGED]
 
 
+def test_there_is_room_for_so_many_subscriptions_of_one_peer() -> None:
+    peer = Peer(max_listens=2)
+    other = peer.another()
+    for wire_id in ("a", "b"):
+        peer.listen(wire_id)
+    reply = peer.call("c", "subscriptions/listen", {"notifications": {TOPIC: True}})
+    assert reply["error"] == {"code": -32603, "message": "too many subscriptions"}
+    assert spoken(other.listen("a")) == [ACKNOWLEDGED]
+    peer.notify("notifications/cancelled", {"requestId": "a"})
+    assert spoken(peer.listen("c")) == [ACKNOWLEDGED]
+
+
 # --- the end of a subscription ----------------------------------------------------------------------
 
 
