@@ -140,7 +140,7 @@ class Host:
         self, message: Mapping[str, Any], path: str = "/mcp", **headers: str
     ) -> http.client.HTTPResponse:
         """A POST of one message."""
-        named = {"Content-Type": "application/json", **_fields(headers)}
+        named = {"Content-Type": "application/json", **fields_of(headers)}
         return self.ask("POST", json.dumps({"jsonrpc": "2.0", **message}).encode(), named, path)
 
     def call(
@@ -201,9 +201,9 @@ class Events:
         return None
 
 
-def modern(method: str, params: Mapping[str, Any] | None = None, id: Any = 1) -> dict[str, Any]:
-    """A modern request."""
-    return {"id": id, "method": method, "params": {**(params or {}), "_meta": envelope()}}
+def modern(method: str, params: Mapping[str, Any] | None = None, **meta: Any) -> dict[str, Any]:
+    """A modern request; `meta` goes into `envelope`."""
+    return {"id": 1, "method": method, "params": {**(params or {}), "_meta": envelope(**meta)}}
 
 
 def heading(method: str, params: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -220,12 +220,13 @@ def in_bytes(
     body = json.dumps({"jsonrpc": "2.0", **modern(method, params)}).encode()
     framing = {"Transfer_Encoding": "chunked"} if chunked else {"Content_Length": str(len(body))}
     standard = {"Host": "localhost", "Content_Type": "application/json", **framing}
-    fields = _fields({**standard, **heading(method, params), **headers})
+    fields = fields_of({**standard, **heading(method, params), **headers})
     lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), ""]
     return "".join(f"{line}\r\n" for line in lines).encode(), body
 
 
-def _fields(headers: Mapping[str, str]) -> dict[str, str]:
+def fields_of(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers with their hyphens."""
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 

@@ -124,6 +124,17 @@ def test_changes_made_on_any_thread_are_pushed(host: str) -> None:
 # --- bodies ---
 
 
+def test_web_sockets_are_refused(host: str) -> None:
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    with served(host) as (web, _):
+        assert web.ask("GET", headers=upgrade).status == 403
+
+
 def test_one_connection_carries_many_requests(host: str) -> None:
     with served(host) as (web, _):
         head, body = in_bytes("prompts/list")
@@ -197,7 +208,7 @@ def test_shutting_down_ends_streams_in_good_order(host: str) -> None:
         assert pushed.next() is None
         caller.join()
         assert answers == [503]
-        assert scene.cancelled.is_set()
+        assert scene.cancelled.wait(PATIENCE)
         stopper.join()
 
 

@@ -118,14 +118,19 @@ class AsgiApp:
         async with self._opened(*self._claim()):
             yield
 
+    def turn(self) -> None:
+        """To be called after every command to the server, in the loop. Those of a handler are noticed when
+        it has ended, at the latest.
+        """
+        if self._service is not None:
+            self._service.turn()
+
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is still written. For the time between
-        the wish to shut down and the end of the responses that are under way.
+        the wish to shut down and the end of the responses that are under way; in the loop.
         """
-        if self._service is None:
-            self.server.close(now())
-        else:
-            self._service.close()
+        self.server.close(now())
+        self.turn()
 
     # --- running ---
 
@@ -262,7 +267,7 @@ class Carrier:
             self._service.turn()
             if outputs:
                 await _tell(self._send, outputs)
-            elif not self._exchange.closed:
+            else:
                 await self._output.wait()
 
 
