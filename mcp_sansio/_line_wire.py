@@ -22,7 +22,8 @@ class LineWire:
     """A byte stream that carries one endpoint; attaches itself to it.
 
     `max_line` limits a line in bytes: a longer one is drained, reported and answered, and the channel
-    lives. `max_depth` limits how deep a message may nest. `token` is the adapter's own.
+    lives. `max_depth`, if it is less than 128, limits how deep params and the data of errors may nest;
+    results may nest 128 deep, which is seen when they are read. `token` is the adapter's own.
     """
 
     def __init__(
@@ -85,11 +86,13 @@ class LineWire:
         return not self.closed and self._endpoint.carried_by(self._carrier)
 
     def close(self, now: float) -> None:
-        """No more input; `closed` turns true when the output has been drained."""
+        """No more input, and no output but what is queued: `closed` turns true when that has been drained.
+        Requests that are not answered yet are dropped.
+        """
         self._move(ChannelInput.CLOSE)
         if self._carries:
             self._last += self._pull()
-            self._endpoint.receive_eof("closed", now)
+            self._endpoint.detach("closed", now)
 
     def abort(self, now: float, reason: str = "aborted") -> None:
         """End at once, what is queued included."""

@@ -30,10 +30,12 @@ from mcp_sansio import (
     Lost,
     NotificationReceived,
     Outgoing,
+    RequestCancelled,
     RequestReceived,
     Send,
     Server,
     ServerConfig,
+    StreamEnded,
     WireFailed,
 )
 from mcp_sansio._json import Malformed, Notification
@@ -513,13 +515,31 @@ def test_the_end_of_a_wire_that_was_let_go_is_not_the_end_of_the_next() -> None:
     assert not closed(script.wire)
 
 
-def test_what_is_queued_between_closing_twice_is_written_after_the_rest() -> None:
+def test_what_is_queued_after_closing_is_not_written() -> None:
     endpoint = Listener(Send(b'{"a":1}'))
     wire = LineWire(endpoint, 0.0)
     wire.close(0.0)
     endpoint.outgoing.append(Send(b'{"b":2}'))
     wire.close(0.0)
-    assert b"".join(wire.data_to_send()) == b'{"a":1}\n{"b":2}\n'
+    assert b"".join(wire.data_to_send()) == b'{"a":1}\n'
+    assert closed(wire)
+
+
+def test_closing_a_server_wire_drops_what_is_owed() -> None:
+    server = Server(ServerConfig(info=SERVER, methods=("x/ask",)))
+    script = Script(server)
+    for number in (1, 2):
+        script.request(number, "x/ask", {"_meta": META})
+    first, second = script.of(RequestReceived)
+    server.respond(first.request, {}, script.now)
+    script.wire.close(script.now)
+    cancelled, ended = script.events()
+    assert cancelled == RequestCancelled(second.request, "closed")
+    assert isinstance(ended, StreamEnded)
+    assert [message["id"] for message in script.sent()] == [1]
+    assert closed(script.wire)
+    with pytest.raises(LocalProtocolError):
+        server.respond(second.request, {}, script.now)
 
 
 def test_closing_a_wire_twice_is_closing_it_once() -> None:
