@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Any, TypeAlias, final
 
@@ -119,9 +119,10 @@ class Catalogue:
     """All prompts of a server, each by its exact name.
 
     `visible` tells whether a principal (None: nobody in particular) may know of a prompt; without it
-    everybody may. `on_change` is called after the publication of every snapshot with a new epoch; when
-    it raises, that reaches the editor, and the edit stands. Edits belong on one thread at a time, while
-    `snapshot` may be read from any. Edits that cannot be made raise `LocalProtocolError` and change nothing.
+    everybody may. `on_change` is called after the publication of every snapshot with a new epoch, after
+    all who `watch`; when one of them raises, that reaches the editor, and the edit stands. Edits belong on
+    one thread at a time, while `snapshot` may be read from any. Edits that cannot be made raise
+    `LocalProtocolError` and change nothing.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class Catalogue:
     ) -> None:
         self.visible = visible
         self.on_change: Callable[[], None] | None = None
+        self._watchers: list[Callable[[], None]] = []
         self._max_prompts = max_prompts
         self._snapshot = _snapshot(0, {}, _digest(()))
         self._draft: dict[str, Entry] | None = None  # while a batch is open
@@ -137,6 +139,10 @@ class Catalogue:
     def snapshot(self) -> CatalogueSnapshot:
         """What was published last; edits of an open batch are not in it."""
         return self._snapshot
+
+    def watch(self, told: Callable[[], None]) -> None:
+        """Have `told` called as `on_change` is: whoever serves these prompts, and several may, hears so."""
+        self._watchers.append(told)
 
     def add(
         self,
@@ -222,5 +228,11 @@ class Catalogue:
         before = self._snapshot
         changed = digest != before.digest
         self._snapshot = _snapshot(before.epoch + changed, entries, digest)
-        if changed and self.on_change is not None:
-            self.on_change()
+        if changed:
+            self._tell()
+
+    def _tell(self) -> None:
+        hears = [*self._watchers] if self.on_change is None else [*self._watchers, self.on_change]
+        with ExitStack() as everybody:  # for one that raises must not keep the others from hearing
+            for told in reversed(hears):
+                everybody.callback(told)

@@ -91,7 +91,7 @@ class PromptServer(ServerLayer):
         self._encoded: dict[tuple[bytes, str], bytes] = {}
         self._pages: dict[tuple[str, str | None], tuple[bytes, str | None]] = {}
         self._pages_of: CatalogueSnapshot | None = None
-        catalogue.on_change = self._changed
+        catalogue.watch(self._changed)
 
     # --- layer ---
 

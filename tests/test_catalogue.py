@@ -233,6 +233,23 @@ def test_a_hook_that_raises_reaches_the_editor_and_the_edit_stands() -> None:
     assert catalogue.snapshot.names == ("a",)
 
 
+def test_everybody_who_watches_hears_whatever_another_does() -> None:
+    catalogue, heard = Catalogue(), list[str]()
+
+    def fail() -> None:
+        heard.append("fail")
+        raise OSError("no wire")
+
+    catalogue.on_change = lambda: heard.append("editor")
+    catalogue.watch(fail)
+    catalogue.watch(lambda: heard.append("second"))
+    with pytest.raises(OSError, match="no wire"):
+        catalogue.add(Prompt("a"))
+    assert heard == ["fail", "second", "editor"]
+    catalogue.put(Prompt("a"))
+    assert len(heard) == 3
+
+
 def test_a_hook_may_edit() -> None:
     watched = Watched()
 

@@ -12,12 +12,14 @@ from pair import KEYS, catalogue, prompt
 from serving import (
     EVERY,
     LEGACY,
+    LIST_CHANGED,
     MODERN,
     Peer,
     complete,
     completing,
     refused,
     speaking,
+    spoken,
     walk,
 )
 
@@ -399,6 +401,18 @@ def test_a_list_of_values_that_are_no_text_costs_one_request() -> None:
     reply = peer.call(1, "completion/complete", complete({"name": "a", "value": ""}))
     assert reply["error"] == {"code": -32603, "message": "Internal error"}
     assert len(peer.of(HandlerFailed)) == 1
+
+
+def test_two_servers_of_one_catalogue_both_announce_its_changes() -> None:
+    first = Peer()
+    second = Peer(first.catalogue)
+    first.catalogue.on_change = lambda: None
+    for peer in (first, second):
+        peer.initialize()
+        assert peer.sent() == []
+    second.edit("new")
+    for peer in (first, second):
+        assert spoken(peer.sent()) == [LIST_CHANGED]
 
 
 def test_without_a_hook_a_change_is_nobodys_business() -> None:
