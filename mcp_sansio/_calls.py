@@ -10,7 +10,7 @@ never used twice in the life of an endpoint, so a late reply can never be taken 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol, TypeGuard, cast
+from typing import Any, Protocol, TypedDict, TypeGuard, cast
 
 import attrs
 
@@ -139,6 +139,17 @@ def encode_notification(
     check_method(method)
     members, extra = encode_members(params), encode_meta(meta)
     return Send(notification_bytes(method, _object(members), extra or None), method)
+
+
+class CallOptions(TypedDict, total=False):
+    """What a call may be opened with, as `Calls.open` has it."""
+
+    meta: Mapping[str, Any] | None
+    limits: Limits | None
+    owner: Owner | None
+    op: Op | None
+    progress: bool
+    urgent: bool
 
 
 class Calls:

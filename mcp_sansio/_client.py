@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, Unpack
 
-from ._calls import Call, Calls, Limits, Owner, Reply, cancellation, encode_notification
+from ._calls import Call, CallOptions, Calls, Limits, Owner, Reply, cancellation, encode_notification
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
@@ -56,6 +56,10 @@ from ._subscription import Subscriptions
 from ._tables import CallInput, CallState
 from ._types import Implementation, InputRequired
 from ._versions import Era, supports
+
+_OWN_REQUESTS = ("initialize", "subscriptions/listen")
+_OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
+"""What changes the state that is kept here; `server/discover` and `ping` do not, so that anybody may ask."""
 
 
 class Client(MachineBase):
@@ -128,15 +132,22 @@ class Client(MachineBase):
         `meta` travels in `_meta`; `progress` asks for progress notifications. Without a `layer` the
         outcome is a `CallSucceeded` or `CallFailed`. A request made before the era is known waits for
         it, its clocks running. Raises `LocalProtocolError` if it cannot be encoded or the client is
-        closed.
+        closed, and for the requests that the client makes by itself: a layer has it listen to a topic.
         """
+        if method in _OWN_REQUESTS:
+            raise LocalProtocolError(f"{method} is sent by the library itself")
         return self.open_call(
             method, params, now, meta=meta, limits=limits, progress=progress, owner=layer, op=op
         ).id
 
     def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
-        """Send a notification, of any method."""
+        """Send a notification, of any method.
+
+        Raises `LocalProtocolError` as `request` does; a cancellation is sent by `cancel`.
+        """
         self._check_open()
+        if method in _OWN_NOTIFICATIONS:
+            raise LocalProtocolError(f"{method} is sent by the library itself")
         message = encode_notification(method, params)
         self.tick(now)
         self._post(message)
@@ -268,28 +279,12 @@ class Client(MachineBase):
         method: str,
         params: Mapping[str, Any] | None,
         now: float,
-        *,
-        meta: Mapping[str, Any] | None = None,
-        limits: Limits | None = None,
-        progress: bool = False,
-        owner: Owner | None = None,
-        op: Op | None = None,
-        urgent: bool = False,
+        **options: Unpack[CallOptions],
     ) -> Call:
-        """`request`, for those who need the call itself; `urgent` passes the barrier."""
+        """`request`, for those who need the call itself; one that is `urgent` passes the barrier."""
         self._check_open()
-        call = self._calls.open(
-            method,
-            params,
-            now,
-            meta=meta,
-            limits=limits,
-            owner=owner,
-            op=op,
-            progress=progress,
-            urgent=urgent,
-        )
-        self._post(call, urgent=urgent)
+        call = self._calls.open(method, params, now, **options)
+        self._post(call, urgent=call.urgent)
         return call
 
     @property

@@ -7,8 +7,8 @@ a layer says otherwise. Hooks are called in the order in which the layers were g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._calls import Call, Outcome
 from ._errors import LocalProtocolError
@@ -90,3 +90,21 @@ class ServerLayer:
 
     def requested(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
         """A request for one of `methods`; `params` is without `_meta`, which `request` has."""
+
+
+L = TypeVar("L", ClientLayer, ServerLayer)
+
+
+def owners(
+    layers: Sequence[L], claims: Callable[[L], Iterable[str]], own: Iterable[str] = ()
+) -> dict[str, L]:
+    """Which layer each name that they claim belongs to. Raises `LocalProtocolError` for one that two layers
+    claim, or that is the library's `own`.
+    """
+    taken, found = [*own], dict[str, L]()
+    for layer in layers:
+        for name in dict.fromkeys(claims(layer)):
+            if name in taken or name in found:
+                raise LocalProtocolError(f"{name} belongs to somebody else than {type(layer).__name__}")
+            found[name] = layer
+    return found

@@ -10,6 +10,7 @@ application has to do is an event, answered later by `respond` or `refuse`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from operator import attrgetter
 from typing import Any, cast
 
 from ._calls import Limits, cancellation, encode_notification
@@ -26,7 +27,7 @@ from ._errors import (
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
 from ._json import RequestId, decode, encode, error_bytes, notification_bytes, result_bytes
-from ._layers import ServerLayer
+from ._layers import ServerLayer, owners
 from ._machine import MachineBase
 from ._meta import SERVER_INFO, SUBSCRIPTION_ID
 from ._plain import MAX_QUOTED, is_object
@@ -37,6 +38,7 @@ from ._topics import Listener, Topic
 from ._types import InputRequired
 from ._versions import Era, supports
 
+_OWN_METHODS = ("initialize", "ping", "server/discover", "subscriptions/listen")
 _OWN_NOTIFICATIONS = (
     "notifications/cancelled",
     "notifications/progress",
@@ -45,7 +47,7 @@ _OWN_NOTIFICATIONS = (
 
 
 class Server(MachineBase):
-    """A server of any number of peers."""
+    """A server of any number of peers. Raises `LocalProtocolError` for layers that claim the same name."""
 
     def __init__(self, config: ServerConfig, *layers: ServerLayer) -> None:
         super().__init__()
@@ -55,11 +57,11 @@ class Server(MachineBase):
         # Encoded and read back, which checks every field now rather than when a client asks.
         self._identity = {v: decode(encode_typed(config.info, v)) for v in config.versions}
         self.topics: dict[str, Topic] = {
-            name: Topic(name, method, config.quiet, config.max_wait)
-            for layer in layers
-            for name, method in layer.topics.items()
+            name: Topic(name, layer.topics[name], config.quiet, config.max_wait)
+            for name, layer in owners(layers, attrgetter("topics")).items()
         }
-        self._owners = {method: layer for layer in layers for method in layer.methods}
+        self._owners = owners(layers, attrgetter("methods"), (*_OWN_METHODS, *config.methods))
+        owners(layers, lambda layer: layer.topics.values(), _OWN_NOTIFICATIONS)
         self._streams: dict[Stream, None] = {}
         self._subscriptions = 0
         self._own_notifications = _OWN_NOTIFICATIONS + tuple(topic.method for topic in self.topics.values())

@@ -17,7 +17,7 @@ from ._calls import Call, Limits, Outcome
 from ._contract import OpenPush
 from ._errors import METHOD_NOT_FOUND, RpcError
 from ._events import ChannelChanged, Diagnostic
-from ._layers import ClientLayer
+from ._layers import ClientLayer, owners
 from ._meta import SUBSCRIPTION_ID
 from ._plain import member
 from ._tables import LISTEN, CallState, Listen, ListenInput
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._client import Client
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_OWN_NOTIFICATIONS = (ACKNOWLEDGED, "notifications/progress", "notifications/cancelled")
 
 
 class Subscriptions:
@@ -35,9 +36,8 @@ class Subscriptions:
     def __init__(self, client: Client, layers: Sequence[ClientLayer]) -> None:
         self._client = client
         self._layers = layers
-        self._announced = {
-            method: (topic, layer) for layer in layers for method, topic in layer.announcements.items()
-        }
+        self._announced = owners(layers, lambda layer: layer.announcements, _OWN_NOTIFICATIONS)
+        owners(layers, lambda layer: layer.announcements.values())
         self._state = LISTEN.start
         self._call: Call | None = None
         self._filter: dict[str, Any] = {}
@@ -81,7 +81,8 @@ class Subscriptions:
             return True
         if method not in self._announced:
             return False
-        topic, layer = self._announced[method]
+        layer = self._announced[method]
+        topic = layer.announcements[method]
         problem, counts = self._judge(topic, params)
         if problem is not None:
             self._client.emit(Diagnostic(problem, f"{method}: {problem.replace('-', ' ')}"))

@@ -198,6 +198,8 @@ def test_a_legacy_request_has_no_meta_unless_there_is_some() -> None:
     [
         {"method": "\ud83d"},
         {"method": 5},
+        {"method": "initialize"},
+        {"method": "subscriptions/listen"},
         {"params": {"a": math.nan}},
         {"params": {"_meta": {}}},
         {"meta": {"progressToken": 1}},

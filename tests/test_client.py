@@ -84,7 +84,13 @@ def test_messages_are_counted_not_what_the_carrier_is_asked_to_do() -> None:
     assert (client.messages_sent - sent, client.messages_received - received) == (2, 1)
 
 
-@pytest.mark.parametrize(("method", "params"), [("\ud83d", None), (None, None), ("x", {"_meta": {}})])
+OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("\ud83d", None), (None, None), ("x", {"_meta": {}}), *[(method, None) for method in OWN_NOTIFICATIONS]],
+)
 def test_a_notification_that_cannot_be_sent_is_refused(method: Any, params: Any) -> None:
     peer = modern()
     with pytest.raises(LocalProtocolError):

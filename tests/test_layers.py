@@ -21,7 +21,9 @@ from mcp_sansio import (
     CallFailed,
     CallSucceeded,
     Cancelled,
+    Client,
     ClientConfig,
+    ClientLayer,
     InputNeeded,
     InputRequest,
     InputRequired,
@@ -37,7 +39,9 @@ from mcp_sansio import (
     RequestCancelled,
     RequestReceived,
     RpcError,
+    Server,
     ServerConfig,
+    ServerLayer,
     SessionStarted,
     SubscriptionOpened,
     TextContent,
@@ -52,6 +56,24 @@ HELLO = ToolResult((TextContent("hello"),))
 
 in_every_version = pytest.mark.parametrize("version", ALL_VERSIONS)
 in_both_eras = pytest.mark.parametrize("version", NEWEST)
+
+
+class Listener(ClientLayer):
+    """A client layer that claims topics."""
+
+    def __init__(self, **topics: str) -> None:
+        self.announcements = {method: topic for topic, method in topics.items()}
+
+
+class Announcer(ServerLayer):
+    """A server layer that claims methods and topics."""
+
+    def __init__(self, *methods: str, **topics: str) -> None:
+        self.methods, self.topics = methods, topics
+
+
+def server(*layers: ServerLayer) -> Server:
+    return Server(ServerConfig(info=SERVER, methods=("x/application",)), *layers)
 
 
 class ToolWorld(World):
@@ -377,3 +399,39 @@ def test_the_tools_layer_uses_public_names_only() -> None:
     }
     private = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr.startswith("_")}
     assert private <= own
+
+
+# --- who owns what ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"x": "notifications/x"}, {"y": "notifications/x"}),
+        ({"x": "notifications/x"}, {"x": "notifications/y"}),
+        ({}, {"x": "notifications/progress"}),
+        ({}, {"x": "notifications/cancelled"}),
+        ({}, {"x": "notifications/subscriptions/acknowledged"}),
+    ],
+)
+def test_a_topic_and_its_notification_belong_to_one_layer(
+    first: dict[str, str], second: dict[str, str]
+) -> None:
+    with pytest.raises(LocalProtocolError, match="belongs to somebody else than Listener"):
+        Client(ClientConfig(info=CLIENT), Listener(**first), Listener(**second))
+    with pytest.raises(LocalProtocolError, match="belongs to somebody else than Announcer"):
+        server(Announcer(**first), Announcer(**second))
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["x/taken", "x/application", "initialize", "ping", "server/discover", "subscriptions/listen"],
+)
+def test_a_method_belongs_to_one_layer(method: str) -> None:
+    with pytest.raises(LocalProtocolError, match=method):
+        server(Announcer("x/taken"), Announcer("x/free", method))
+
+
+def test_what_a_layer_says_twice_it_claims_once() -> None:
+    Client(ClientConfig(info=CLIENT), Listener(a="notifications/x", b="notifications/x"))
+    assert [*server(Announcer("x/a", "x/a", a="notifications/x", b="notifications/x")).topics] == ["a", "b"]
