@@ -187,8 +187,8 @@ def _thawed(cls: Class) -> Any:
 
 def _steps(cls: Class, position: int, field: Field) -> list[tuple[int, Convert, Callable[[], Any]]]:
     """How the value at `position` is converted, and what it is when absent; nothing if it stays as it is."""
-    convert, default = _conversion(_hints(cls)[field.name]), field.default
-    if convert is None and (default is None or _is_required(field)):
+    convert, default = _conversion(_hints(cls)[field.name]), None if _is_required(field) else field.default
+    if convert is None and default is None:
         return []
     return [(position, convert or _same, getattr(default, "factory", lambda: default))]
 
@@ -205,7 +205,7 @@ def _conversion(hint: Any) -> Convert | None:
     if attrs.has(hint):
         return _build
     if _is_union(hint):
-        return next(filter(None, map(_conversion, get_args(hint))), None)
+        return _conversion_by_form(get_args(hint))
     if not _is_tuple(hint) and not _is_mapping(hint):
         return None
     convert = _conversion(get_args(hint)[0 if _is_tuple(hint) else 1])
@@ -214,6 +214,22 @@ def _conversion(hint: Any) -> Convert | None:
     if _is_tuple(hint):
         return lambda items: tuple(map(convert, items))
     return lambda members: {key: convert(item) for key, item in members.items()}
+
+
+def _conversion_by_form(parts: tuple[Any, ...]) -> Convert | None:
+    """What becomes of a value of one of several kinds, told apart by what msgspec has made of it."""
+    steps = [(_form(part), convert) for part in parts if (convert := _conversion(part)) is not None]
+
+    def convert_one(value: Any) -> Any:
+        return next((convert(value) for form, convert in steps if isinstance(value, form)), value)
+
+    return convert_one if steps else None
+
+
+def _form(hint: Any) -> type[Any]:
+    if attrs.has(hint):
+        return msgspec.Struct
+    return tuple if _is_tuple(hint) else dict
 
 
 # --- writing ------------------------------------------------------------------------------------------

@@ -113,6 +113,43 @@ def test_null_and_absence_give_the_default() -> None:
     assert structure(Size, b'{"width":1,"inInches":null}') == Size(1, in_inches=False)
 
 
+@attrs.frozen
+class Loose:
+    """Whatever a union may be of."""
+
+    size: Size | int | str
+    sizes: Mapping[str, Size] | tuple[Size | None, ...] | float = 0.5
+
+
+@attrs.frozen
+class Nullable:
+    size: Size | None
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b'{"size":5}', Loose(5)),
+        (b'{"size":"s","sizes":2.5}', Loose("s", 2.5)),
+        (b'{"size":{"width":1},"sizes":[{"width":2},null]}', Loose(Size(1), (Size(2), None))),
+        (b'{"size":0,"sizes":{"a":{"width":3}}}', Loose(0, {"a": Size(3)})),
+        (b'{"size":null}', Nullable(None)),
+        (b'{"size":{"width":1}}', Nullable(Size(1))),
+    ],
+)
+def test_a_class_or_something_plain_is_read_as_what_it_is(raw: bytes, value: Any) -> None:
+    cls: type[Any] = type(value)
+    assert structure(cls, raw) == value
+    assert structure_value(cls, decode(raw)) == value
+    assert structure(cls, encode_typed(value, NEWEST)) == value
+
+
+@pytest.mark.parametrize("raw", [b'{"size":true}', b'{"size":[]}', b'{"size":1,"sizes":[5]}', b"{}"])
+def test_what_is_none_of_the_kinds_is_refused(raw: bytes) -> None:
+    with pytest.raises(InvalidMessage):
+        structure(Loose, raw)
+
+
 def test_a_class_of_a_layer_is_written_per_revision() -> None:
     plain = {
         "shapes": [
