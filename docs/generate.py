@@ -144,7 +144,7 @@ def later_members() -> Iterator[str]:
     """The table of members that are younger than their value."""
     found: dict[str, dict[str, list[str]]] = {}
     classes = [cls for cls in vars(_types).values() if isinstance(cls, type) and attrs.has(cls)]
-    for cls in dict.fromkeys(classes):  # some have two names
+    for cls in classes:
         for field in attrs.fields(cls):
             since = field.metadata.get("since", ALL_VERSIONS[0])
             if since > getattr(cls, "since", ALL_VERSIONS[0]):
@@ -158,7 +158,7 @@ def later_members() -> Iterator[str]:
 # --- rooms --------------------------------------------------------------------------------------------
 
 STOREYS = {
-    "The seams": ("_contract", "_layers", "_events", "_errors"),
+    "The seams": ("_contract", "_layers", "_events", "_errors", "_checks"),
     "Wires": (
         *("_line_wire", "_lines", "_http_client", "_http_errands", "_http_reply", "_http_server"),
         *("_http_exchange", "_http_sessions", "_http_rules", "_sse"),

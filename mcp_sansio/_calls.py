@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypedDict, TypeGuard, cast
 
 import attrs
 
+from ._checks import from_
 from ._contract import Send
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
@@ -49,18 +50,12 @@ class Owner(Protocol):
         """The call is over; `call` is to be read only."""
 
 
-def check_seconds(_: object, field: attrs.Attribute[Any], value: float | None) -> None:
-    """An attrs validator: raise `LocalProtocolError` for a time that is negative or no number."""
-    if value is not None and not value >= 0:
-        raise LocalProtocolError(f"{field.name} must be a number of seconds, not {value}")
-
-
 @attrs.frozen
 class Limits:
     """How long a call may take, in seconds; None is for ever. `quiet` is without progress, `total` in all."""
 
-    quiet: float | None = attrs.field(default=None, validator=check_seconds)
-    total: float | None = attrs.field(default=None, validator=check_seconds)
+    quiet: float | None = attrs.field(default=None, validator=from_(0))
+    total: float | None = attrs.field(default=None, validator=from_(0))
 
 
 @attrs.define(eq=False)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from ._calls import check_seconds
+from ._checks import from_
 from ._errors import LocalProtocolError
 from ._events import Verdict
 from ._json import encode
@@ -40,16 +40,16 @@ class ClientConfig:
     capabilities: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     versions: tuple[str, ...] = ALL_VERSIONS
     verdict: Verdict | None = None
-    quiet_timeout: float | None = attrs.field(default=60.0, validator=check_seconds)
-    total_timeout: float | None = attrs.field(default=300.0, validator=check_seconds)
-    probe_timeout: float = attrs.field(default=5.0, validator=check_seconds)
-    ack_timeout: float = attrs.field(default=10.0, validator=check_seconds)
-    backoff: float = attrs.field(default=0.25, validator=check_seconds)
-    backoff_max: float = attrs.field(default=30.0, validator=check_seconds)
+    quiet_timeout: float | None = attrs.field(default=60.0, validator=from_(0))
+    total_timeout: float | None = attrs.field(default=300.0, validator=from_(0))
+    probe_timeout: float = attrs.field(default=5.0, validator=from_(0))
+    ack_timeout: float = attrs.field(default=10.0, validator=from_(0))
+    backoff: float = attrs.field(default=0.25, validator=from_(0))
+    backoff_max: float = attrs.field(default=30.0, validator=from_(0))
     jitter: Callable[[], float] = no_jitter
-    max_rounds: int = 10
+    max_rounds: int = attrs.field(default=10, validator=from_(0))
     answers: tuple[str, ...] = ()
-    max_in_flight: int = 1000
+    max_in_flight: int = attrs.field(default=1000, validator=from_(1))
     result_types: tuple[str, ...] = ()
     input_methods: tuple[str, ...] = ()
     unnegotiated: Literal["ignore", "invalidate"] = "ignore"

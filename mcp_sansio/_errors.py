@@ -21,9 +21,6 @@ HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
-_DEFINED = (HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION)
-_RETIRED = (-32002, -32042)
-
 
 class McpError(Exception):
     """Base of every exception that this library raises."""
@@ -57,15 +54,6 @@ class RpcError:
     code: int
     message: str
     data: Any = None
-
-
-def check_code(error: RpcError) -> None:
-    """Raise `LocalProtocolError` for a code that must not leave us: "Implementations MUST NOT emit any code
-    from -32020 to -32099 that is not defined by this specification", nor -32002 and -32042.
-    """
-    reserved = -32099 <= error.code <= -32020 and error.code not in _DEFINED
-    if reserved or error.code in _RETIRED:
-        raise LocalProtocolError(f"the error code {error.code} is reserved")
 
 
 @attrs.frozen

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 import attrs
 
+from ._checks import from_
 from ._contract import Port
 from ._errors import (
     HEADER_MISMATCH,
@@ -39,7 +40,6 @@ from ._json import Batch, Malformed, Message, Notification, Request, RequestId, 
 from ._meta import VERSION, is_modern, meta_problem
 from ._plain import member, params_of
 from ._server import Server
-from ._server_config import from_
 from ._stream import Stream
 from ._versions import Era, era_of
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._checks import check_error
 from ._contract import Send
 from ._errors import (
     INTERNAL_ERROR,
@@ -19,7 +20,6 @@ from ._errors import (
     InvalidMessage,
     LocalProtocolError,
     RpcError,
-    check_code,
 )
 from ._events import Diagnostic, IncomingRequest, PingAnswered, RequestCancelled, RequestReceived
 from ._json import Request, RequestId, encode, error_bytes, result_bytes
@@ -77,7 +77,7 @@ class IncomingRequests:
         if self._open.get(request.id) is not request:
             raise LocalProtocolError(f"request {request.id!r} is not open")
         if isinstance(answer, RpcError):
-            check_code(answer)
+            check_error(answer)
             data = error_bytes(request.id, answer, omit_null_id=False)
         else:
             data = result_bytes(request.id, encode(dict(answer)))

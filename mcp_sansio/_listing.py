@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from ._calls import Call, Outcome, Reply, check_seconds
+from ._calls import Call, Outcome, Reply
+from ._checks import from_
 from ._coalescer import Coalescer
 from ._errors import (
     INTERNAL_ERROR,
@@ -53,14 +54,14 @@ class ListingConfig:
     """
 
     eager: bool = True
-    quiet: float = attrs.field(default=0.1, validator=check_seconds)
-    max_wait: float = attrs.field(default=1.0, validator=check_seconds)
-    heuristic: float = attrs.field(default=60.0, validator=check_seconds)
-    wait: float | None = attrs.field(default=300.0, validator=check_seconds)
-    max_pages: int = 1000
-    max_items: int = 100_000
-    max_bytes: int = 256 * 1024 * 1024
-    no_progress: int = 3
+    quiet: float = attrs.field(default=0.1, validator=from_(0))
+    max_wait: float = attrs.field(default=1.0, validator=from_(0))
+    heuristic: float = attrs.field(default=60.0, validator=from_(0))
+    wait: float | None = attrs.field(default=300.0, validator=from_(0))
+    max_pages: int = attrs.field(default=1000, validator=from_(1))
+    max_items: int = attrs.field(default=100_000, validator=from_(1))
+    max_bytes: int = attrs.field(default=256 * 1024 * 1024, validator=from_(1))
+    no_progress: int = attrs.field(default=3, validator=from_(1))
 
 
 @attrs.define(eq=False)

@@ -35,12 +35,9 @@ from ._listing import Listing, ListingConfig
 from ._paging import page_command
 from ._snapshot import ListSpec, Snapshot
 from ._structure import structure
-from ._types import Completion, GetPromptResult, Prompt
+from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports
 from ._waiters import Answer, Result
-
-LIST_CHANGED = "notifications/prompts/list_changed"
-TOPIC = "promptsListChanged"
 
 
 def _prompt(raw: bytes) -> Prompt:

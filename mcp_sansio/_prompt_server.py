@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import attrs
 
 from ._catalogue import Catalogue, CatalogueSnapshot, Entry
+from ._checks import from_
 from ._content import AskInput, Rendered, as_result
 from ._errors import (
     INTERNAL_ERROR,
@@ -29,16 +30,13 @@ from ._layers import ServerLayer
 from ._plain import is_object, member, shown, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
-from ._server_config import from_
 from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure_typed
-from ._types import Completion, InputRequired, Prompt
+from ._types import LIST_CHANGED, TOPIC, Completion, InputRequired, Prompt
 from ._versions import Era, supports, wire_shape
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LIST_CHANGED = "notifications/prompts/list_changed"
-TOPIC = "promptsListChanged"
 MAX_VALUES = 100
 
 

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, cast
 
 from ._calls import Limits, cancellation, encode_notification
+from ._checks import check_error
 from ._contract import Send
 from ._errors import (
     INTERNAL_ERROR,
@@ -22,7 +23,6 @@ from ._errors import (
     MISSING_CLIENT_CAPABILITY,
     LocalProtocolError,
     RpcError,
-    check_code,
 )
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
@@ -125,7 +125,7 @@ class Server(MachineBase):
 
     def refuse(self, request: IncomingRequest, error: RpcError, now: float) -> None:
         """Answer a request with an error; raises `LocalProtocolError` for a code that is reserved."""
-        check_code(error)
+        check_error(error)
         _stream(request).answer(request, error_bytes(request.id, error, omit_null_id=False), now)
 
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:

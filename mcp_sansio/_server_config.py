@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
+from ._checks import from_
 from ._errors import LocalProtocolError
 from ._types import Implementation
 from ._versions import ALL_VERSIONS, Era, era_of, newest_first
-
-
-def from_(least: float) -> Callable[[object, attrs.Attribute[Any], float | None], None]:
-    """A validator for a finite number of at least `least`, or None."""
-
-    def check(_config: object, field: attrs.Attribute[Any], value: float | None) -> None:
-        if value is not None and not least <= value < math.inf:
-            raise LocalProtocolError(f"{field.name} must be finite and at least {least}")
-
-    return check
 
 
 def _known(_config: object, _field: attrs.Attribute[Any], versions: tuple[str, ...]) -> None:

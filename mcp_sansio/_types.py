@@ -23,6 +23,10 @@ _SINCE_2025_06 = {"since": V2025_06_18}
 _SINCE_2025_11 = {"since": V2025_11_25}
 _META = {"since": V2025_06_18, "wire": "_meta"}
 
+LIST_CHANGED = "notifications/prompts/list_changed"
+TOPIC = "promptsListChanged"
+"""How a change of the list of prompts is announced, and by which member of a filter that is asked for."""
+
 
 @attrs.frozen(weakref_slot=False)
 class Annotations:
@@ -57,10 +61,6 @@ class Implementation:
     description: str | None = attrs.field(default=None, metadata=_SINCE_2025_11)
     website_url: str | None = attrs.field(default=None, metadata=_SINCE_2025_11)
     icons: tuple[Icon, ...] = attrs.field(default=(), metadata=_SINCE_2025_11)
-
-
-ClientInfo = Implementation
-ServerInfo = Implementation
 
 
 @attrs.frozen(weakref_slot=False)

@@ -12,7 +12,6 @@ from mcp_sansio._types import (
     Annotations,
     AudioContent,
     BlobResource,
-    ClientInfo,
     Completion,
     EmbeddedResource,
     GetPromptResult,
@@ -25,7 +24,6 @@ from mcp_sansio._types import (
     PromptArgument,
     PromptMessage,
     ResourceLink,
-    ServerInfo,
     TextContent,
     TextResource,
 )
@@ -101,7 +99,3 @@ def test_optional_members_are_absent_unless_given() -> None:
 
 def test_a_prompt_without_meta_can_be_a_key() -> None:
     assert len({Prompt("p"), Prompt("p"), Prompt("q")}) == 2
-
-
-def test_both_sides_describe_themselves_alike() -> None:
-    assert ClientInfo is ServerInfo is Implementation
