@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False, kw_only=True)
 class Command(abc.ABC):
-    """A command under way: `began` is when it was given, `call` is its request, if it has had one, and
-    `late` what becomes of it if it waits too long for one.
+    """A command under way: `began` is when it was given, and `limits` are its own, if it has any; `call` is
+    its request, if it has had one, and `late` what becomes of it if it waits too long for one.
     """
 
     method: str
     params: Mapping[str, Any]
     began: float
+    limits: Limits | None = None
     meta: Mapping[str, Any] | None = None
     progress: bool = False
     call: CallId | None = None
@@ -137,10 +138,13 @@ class Commands:
 
     def _limits(self, command: Command, now: float) -> Limits:
         """The total clock runs from the command on, the quiet one from the request."""
+        given = self._given(command)
+        left = None if given.total is None else max(0.0, given.total - (now - command.began))
+        return Limits(given.quiet, left)
+
+    def _given(self, command: Command) -> Limits:
         config = self._client.config
-        total = config.total_timeout
-        left = None if total is None else max(0.0, total - (now - command.began))
-        return Limits(config.quiet_timeout, left)
+        return command.limits or Limits(config.quiet_timeout, config.total_timeout)
 
     def _wait(self, op: Op, command: Command, now: float) -> None:
         limits = self._limits(command, now)
@@ -148,7 +152,7 @@ class Commands:
         if limits.quiet is not None:
             ends.append((limits.quiet, TimedOut("quiet", limits.quiet)))
         if limits.total is not None:
-            ends.append((limits.total, TimedOut("total", self._client.config.total_timeout or 0.0)))
+            ends.append((limits.total, TimedOut("total", self._given(command).total or 0.0)))
         if ends:
             seconds, command.late = min(ends, key=itemgetter(0))
             self._client.set_timer(self._expired, now + seconds, op)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from ._calls import Call, Outcome, Reply
+from ._calls import Call, Limits, Outcome, Reply
 from ._checks import from_
 from ._coalescer import Coalescer
 from ._errors import (
@@ -90,7 +90,7 @@ class Listing:
         self._state = WALK.start
         self._running: _Running | None = None
         self._memory = Memory(spec)
-        self._waiters = Waiters(self.config.wait, self._unwant)
+        self._waiters = Waiters(self._unwant)
         self._eager = False
         self._burst = Coalescer(self.config.quiet, self.config.max_wait)
         self._judged = -math.inf
@@ -109,18 +109,24 @@ class Listing:
         snapshot = self.snapshot
         return snapshot is not None and snapshot.epoch == self.epoch and now < snapshot.expires
 
-    def list(self, op: Op, now: float, *, stale_ok: bool = False) -> None:
-        """Answer `op` from the cache if that is fresh (or stale is good enough), else by a walk."""
+    def list(self, op: Op, now: float, *, stale_ok: bool = False, limits: Limits | None = None) -> None:
+        """Answer `op` from the cache if that is fresh (or stale is good enough), else by a walk.
+
+        `limits.total` takes the place of `ListingConfig.wait`.
+        """
         fresh = self.fresh(now)
         if self.snapshot is not None and (fresh or stale_ok):
             self._client.emit(Listed(op, self.snapshot, fresh))
         else:
-            self._join(op, self._answer(op), now)
+            self._join(op, self._answer(op), now, self._patience(limits))
 
-    def refresh(self, op: Op, now: float) -> None:
-        """Answer `op` by a walk that starts from now on."""
+    def refresh(self, op: Op, now: float, *, limits: Limits | None = None) -> None:
+        """Answer `op` by a walk that starts from now on; `limits` as for `list`."""
         self.invalidate("refresh", now)
-        self._join(op, self._answer(op), now)
+        self._join(op, self._answer(op), now, self._patience(limits))
+
+    def _patience(self, limits: Limits | None) -> float | None:
+        return self.config.wait if limits is None else limits.total
 
     def leave(self, op: Op, now: float) -> bool:
         """`op` waits no longer, if it did; what nobody else wants is given up."""
@@ -129,25 +135,28 @@ class Listing:
             self._unwant(now)
         return waited
 
-    def judge(self, op: Op, since: int, answer: Answer, now: float) -> None:
-        """Answer with a list that was asked for after the request with the wire id `since`.
+    def judge(self, op: Op, since: int, answer: Answer, now: float, until: float | None) -> None:
+        """Answer with a list that was asked for after the request with the wire id `since`; not later than
+        at `until`.
 
         For that a walk is made at most once per `max_wait`; inside that time the list has to do that the
         walk under way will bring, else the last one.
         """
         snapshot, running = self.snapshot, self._running
+        limits = [self.config.wait, None if until is None else until - now]
+        limit = min((seconds for seconds in limits if seconds is not None), default=None)
         if snapshot is not None and snapshot.asked > since:
             answer(snapshot, now)
         elif running is not None and running.asked > since:
-            self._waiters.join(op, answer, now)
+            self._waiters.join(op, answer, now, limit)
         elif now >= self._judged + self.config.max_wait:
             self._judged = now
             self.invalidate("stale name", now, evidence=True)
-            self._join(op, answer, now)
+            self._join(op, answer, now, limit)
         elif self._state is Walk.WALKING:
-            self._waiters.join(op, answer, now)
+            self._waiters.join(op, answer, now, limit)
         elif self._state is not Walk.IDLE:
-            self._waiters.queue(op, answer, now)
+            self._waiters.queue(op, answer, now, limit)
         else:
             answer(WalkFailed("error", None) if snapshot is None else snapshot, now)
 
@@ -246,16 +255,16 @@ class Listing:
         """Whether the list may be asked for now."""
         return self._client.era is not None and self.gate() is None
 
-    def _join(self, op: Op, answer: Answer, now: float) -> None:
+    def _join(self, op: Op, answer: Answer, now: float, limit: float | None) -> None:
         """A waiter joins a running walk only if nothing was invalidated since its first request."""
         gate = self.gate()
         if gate is not None and not self._client.recheck(now):
             answer(gate, now)
             return
         if self._running is not None and self._running.epoch == self.epoch:
-            self._waiters.join(op, answer, now)
+            self._waiters.join(op, answer, now, limit)
         else:
-            self._waiters.queue(op, answer, now)
+            self._waiters.queue(op, answer, now, limit)
             self._want()
             self._try_start(now)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import attrs
 
+from ._calls import Limits
 from ._commands import Command
 from ._events import Op, PageListed
 from ._snapshot import ListSpec, Memory
@@ -28,6 +29,6 @@ class PageCommand(Command):
         return PageListed(op, items, read.page.next_cursor, problems)
 
 
-def page_command(spec: ListSpec, cursor: str, now: float) -> PageCommand:
+def page_command(spec: ListSpec, cursor: str, now: float, limits: Limits | None = None) -> PageCommand:
     """The command for the page at `cursor`."""
-    return PageCommand(method=spec.method, params={"cursor": cursor}, began=now, spec=spec)
+    return PageCommand(method=spec.method, params={"cursor": cursor}, began=now, limits=limits, spec=spec)

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from ._calls import Call, Outcome, encode_meta
+from ._calls import Call, Limits, Outcome, encode_meta
 from ._client import Client
 from ._commands import Command, Commands
 from ._errors import (
@@ -117,7 +117,9 @@ class PromptClient(ListLayer):
     """The prompts of one server, for one authorization context.
 
     `classify` replaces `may_mean_unknown`. The commands return an `Op`; what comes of it is an event that
-    names it. Raises `LocalProtocolError` for arguments that cannot be sent; nothing has happened then.
+    names it. `limits` are those of one command, in place of what is configured: `total` counts from the
+    command on, whatever is done for it, and `quiet` for its requests; who waits for a list has no request of
+    their own. Raises `LocalProtocolError` for arguments that cannot be sent; nothing has happened then.
     """
 
     def __init__(
@@ -132,7 +134,9 @@ class PromptClient(ListLayer):
 
     # --- commands ---
 
-    def list(self, now: float, *, cursor: str | None = None, stale_ok: bool = False) -> Op:
+    def list(
+        self, now: float, *, cursor: str | None = None, stale_ok: bool = False, limits: Limits | None = None
+    ) -> Op:
         """List the prompts: `Listed`, at once if the cache is fresh (or `stale_ok` and there is any).
 
         With a `cursor` of the caller's own: `PageListed`, that one page, past the cache.
@@ -141,15 +145,15 @@ class PromptClient(ListLayer):
             encode(_string("cursor", cursor))
         op, now = self.begin("list", now)
         if cursor is None:
-            self.listing.list(op, now, stale_ok=stale_ok)
+            self.listing.list(op, now, stale_ok=stale_ok, limits=limits)
         else:
-            self._commands.begin(op, page_command(PROMPTS, cursor, now), now)
+            self._commands.begin(op, page_command(PROMPTS, cursor, now, limits), now)
         return op
 
-    def refresh(self, now: float) -> Op:
+    def refresh(self, now: float, *, limits: Limits | None = None) -> Op:
         """List the prompts by a walk that starts from now on."""
         op, now = self.begin("refresh", now)
-        self.listing.refresh(op, now)
+        self.listing.refresh(op, now, limits=limits)
         return op
 
     def get(
@@ -160,6 +164,7 @@ class PromptClient(ListLayer):
         *,
         meta: Mapping[str, Any] | None = None,
         progress: bool = False,
+        limits: Limits | None = None,
     ) -> Op:
         """Render a prompt: `PromptRendered`, `PromptGone` or `OpFailed`, perhaps after `InputNeeded`."""
         params: dict[str, Any] = {"name": _string("name", name)}
@@ -172,6 +177,7 @@ class PromptClient(ListLayer):
             method="prompts/get",
             params=params,
             began=now,
+            limits=limits,
             meta=copied,
             progress=progress,
             name=name,
@@ -188,6 +194,8 @@ class PromptClient(ListLayer):
         value: str,
         now: float,
         context: Mapping[str, str] | None = None,
+        *,
+        limits: Limits | None = None,
     ) -> Op:
         """Complete an argument of a prompt: `ArgumentCompleted`. `context` has those known already."""
         params = {
@@ -197,7 +205,9 @@ class PromptClient(ListLayer):
         known = _strings("context", context or {})
         encode([params, known])
         op, now = self.begin("complete", now)
-        complete = _Complete(method="completion/complete", params=params, began=now, context=known)
+        complete = _Complete(
+            method="completion/complete", params=params, began=now, limits=limits, context=known
+        )
         self._commands.begin(op, complete, now)
         return op
 
@@ -249,7 +259,7 @@ class PromptClient(ListLayer):
             return True
         if isinstance(outcome, RpcError) and self._classify(outcome):
             judge = self._judge(op, get, outcome, first_leg=first_leg)
-            self.listing.judge(op, call.wire_id, judge, now)
+            self.listing.judge(op, call.wire_id, judge, now, call.total_at)
             return True
         return False
 

@@ -1,6 +1,6 @@
 """Who waits for a list: those who will get the walk that runs, and those who will get the next one.
 
-Everybody waits for a limited time in all, and gets one answer. When the connection is lost in the middle of
+Everybody waits for a time of their own, and gets one answer. When the connection is lost in the middle of
 a walk, who waited for it waits for a walk on the next connection, once; who waited for a walk that had not
 begun has lost nothing.
 """
@@ -26,15 +26,15 @@ Answer = Callable[[Result, float], None]
 @attrs.define(eq=False)
 class _Waiter:
     answer: Answer
+    limit: float | None
     moved: bool = False
 
 
 class Waiters:
     """Everybody who waits for one list."""
 
-    def __init__(self, limit: float | None, left: Callable[[float], None]) -> None:
-        """`limit` is in seconds; `left` is called when somebody has waited that long."""
-        self._limit = limit
+    def __init__(self, left: Callable[[float], None]) -> None:
+        """`left` is called when somebody has waited too long."""
         self._left = left
         self._joined: dict[Op, _Waiter] = {}
         self._queued: dict[Op, _Waiter] = {}
@@ -53,18 +53,18 @@ class Waiters:
         """Whether somebody waits for the next walk."""
         return bool(self._queued)
 
-    def join(self, op: Op, answer: Answer, now: float) -> None:
-        """Wait for the walk that runs."""
-        self._joined[op] = self._waiter(op, answer, now)
+    def join(self, op: Op, answer: Answer, now: float, limit: float | None) -> None:
+        """Wait for the walk that runs, for `limit` seconds; None is for ever."""
+        self._joined[op] = self._waiter(op, answer, now, limit)
 
-    def queue(self, op: Op, answer: Answer, now: float) -> None:
-        """Wait for the next walk."""
-        self._queued[op] = self._waiter(op, answer, now)
+    def queue(self, op: Op, answer: Answer, now: float, limit: float | None) -> None:
+        """Wait for the next walk, for `limit` seconds; None is for ever."""
+        self._queued[op] = self._waiter(op, answer, now, limit)
 
-    def _waiter(self, op: Op, answer: Answer, now: float) -> _Waiter:
-        if self._limit is not None:
-            self._client.set_timer(self._late, now + self._limit, op)
-        return _Waiter(answer)
+    def _waiter(self, op: Op, answer: Answer, now: float, limit: float | None) -> _Waiter:
+        if limit is not None:
+            self._client.set_timer(self._late, now + limit, op)
+        return _Waiter(answer, limit)
 
     def leave(self, op: Op) -> bool:
         """`op` waits no longer, if it did."""
@@ -77,7 +77,9 @@ class Waiters:
         waiter.answer(result, now)
 
     def _late(self, key: Hashable, now: float) -> None:
-        self._give(cast("Op", key), TimedOut("total", self._limit or 0.0), now)
+        op = cast("Op", key)
+        waiter = self._joined.get(op) or self._queued[op]
+        self._give(op, TimedOut("total", waiter.limit or 0.0), now)
         self._left(now)
 
     def started(self) -> None:

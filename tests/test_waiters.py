@@ -18,14 +18,15 @@ class Waiting:
         self.told: list[tuple[Op, Snapshot | Failure | WalkFailed]] = []
         self.left: list[float] = []
         self.client = Client(ClientConfig(info=CLIENT))
-        self.waiters = Waiters(limit, self.left.append)
+        self.limit = limit
+        self.waiters = Waiters(self.left.append)
         self.waiters.bind(self.client)
 
     def join(self, op: Op, now: float = 0.0) -> None:
-        self.waiters.join(op, lambda result, _: self._tell(op, result), now)
+        self.waiters.join(op, lambda result, _: self._tell(op, result), now, self.limit)
 
     def queue(self, op: Op, now: float = 0.0) -> None:
-        self.waiters.queue(op, lambda result, _: self._tell(op, result), now)
+        self.waiters.queue(op, lambda result, _: self._tell(op, result), now, self.limit)
 
     def _tell(self, op: Op, result: Result) -> None:
         self.told.append((op, result))
@@ -85,6 +86,16 @@ def test_who_waits_too_long_is_told_and_so_is_the_list() -> None:
     assert waiting.left == [8.0]
     waiting.client.handle_timeout(9.0)
     assert waiting.told[1:] == [(SECOND, TimedOut("total", 8.0))]
+
+
+def test_everybody_waits_for_a_time_of_their_own() -> None:
+    waiting = Waiting(limit=8.0)
+    waiting.queue(FIRST)
+    waiting.limit = 2.0
+    waiting.queue(SECOND)
+    waiting.client.handle_timeout(2.0)
+    assert waiting.told == [(SECOND, TimedOut("total", 2.0))]
+    assert waiting.client.next_timeout() == 8.0
 
 
 def test_when_there_will_be_no_walk_everybody_is_told() -> None:
