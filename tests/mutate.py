@@ -29,24 +29,24 @@ MODULES = {
     "_tables": ("tables",),
     "_timers": ("timers",),
     "_lines": ("lines",),
-    "_line_wire": ("line_wire",),
+    "_line_wire": ("line_wire", "line_noise"),
     "_coalescer": ("coalescer",),
-    "_structure": ("structure", "codec_corpus", "shapes"),
-    "_shapes": ("structure", "codec_corpus", "shapes"),
+    "_structure": ("structure", "structure_pages", "codec_corpus", "shapes"),
+    "_shapes": ("structure", "structure_pages", "codec_corpus", "shapes"),
     "_versions": ("versions",),
 }
 """Each module with the tests that have to notice."""
 
 ROWS = {
-    "negotiation": ("tables", "transitions", "negotiation"),
-    "call": ("tables", "transitions", "calls", "rounds"),
-    "listen": ("tables", "transitions", "subscription"),
+    "negotiation": ("tables", "transitions", "negotiation", "handshakes", "rediscovery"),
+    "call": ("tables", "transitions", "calls", "call_clocks", "rounds"),
+    "listen": ("tables", "transitions", "subscription", "subscription_ends"),
     "walk": ("tables", "transitions", "listing"),
     "coalescer": ("tables", "transitions", "coalescer"),
     "session": ("tables", "transitions", "sessions"),
     "reply": ("tables", "transitions", "server", "routing"),
     "subscription": ("tables", "transitions", "topics"),
-    "channel": ("tables", "transitions", "line_wire"),
+    "channel": ("tables", "transitions", "line_wire", "line_noise"),
 }
 """Each table with the tests of those who own the state."""
 

@@ -12,6 +12,7 @@ from mcp_sansio import (
     IncomingRequest,
     InputRequest,
     LineWire,
+    PromptRequested,
     PromptServer,
     PromptServerConfig,
     RequestReceived,
@@ -209,3 +210,17 @@ def received(peer: Peer, method: str = "x/echo", params: Any = None, **meta: Any
 def answering(version: str, **config: Any) -> Peer:
     """A peer of a server whose application answers `x/echo`."""
     return speaking(version, **{"methods": ECHO, **config})
+
+
+def held(peer: Peer, *ids: Any) -> list[PromptRequested]:
+    """Requests that wait for their answers."""
+    for wire_id in ids:
+        peer.say_modern(wire_id, "prompts/get", {"name": "p0000"})
+    return peer.of(PromptRequested)
+
+
+def legacy(**config: Any) -> Peer:
+    peer = Peer(**config)
+    peer.initialize(capabilities={"roots": {}, "sampling": {}})
+    peer.events()
+    return peer
