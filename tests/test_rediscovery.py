@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from asking import COMPLETE, DECLARED, LEGACY, SILENT, Asking, get, names
 from clients import CHANGED, OTHER_TOPIC, TAG, TOPIC, Peer, Topics, discovered
+from http_pair import Fate, HttpWorld
+from pair import KEYS, SERVER, prompt
 
-from mcp_sansio import ChannelChanged, Era, Negotiated, NotSupported, OpFailed
+from mcp_sansio import (
+    ArgumentCompleted,
+    Catalogue,
+    ChannelChanged,
+    Completion,
+    Era,
+    Negotiated,
+    NotSupported,
+    OpFailed,
+    PromptServerConfig,
+    ServerConfig,
+)
 
 DISCOVER, LIST, LISTEN = "server/discover", "prompts/list", "subscriptions/listen"
 NONE: dict[str, Any] = {}
@@ -222,3 +236,28 @@ def test_a_channel_that_backs_off_does_not_come_back_with_old_topics() -> None:
     peer.reply(peer.ids(DISCOVER)[-1], discovered())
     peer.wait(60.0)
     assert len(peer.ids(LISTEN)) == 1
+
+
+# --- over HTTP --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", ["request", "reply", None])
+def test_a_server_that_has_learnt_something_is_believed(lost: Fate) -> None:
+    """An exchange that is lost leaves things as they are."""
+    fates = iter((None, lost))
+    serving = PromptServerConfig(keys=KEYS, completions=False)
+    server = ServerConfig(info=SERVER, discover_ttl=2.0)
+    prompts = Catalogue()
+    prompts.add(prompt("p", "a"), completers={"a": lambda value, _: [f"{value}!"]})
+    world = HttpWorld(
+        prompts=prompts,
+        serving=serving,
+        server=server,
+        fate=lambda trip: next(fates) if trip.what == DISCOVER else None,
+    )
+    world.prompt_server.config = attrs.evolve(serving, completions=True)
+    world.run(3.0)
+    op = world.prompts.complete("p", "a", "v", world.now)
+    refused = OpFailed(op, NotSupported("completions"), world.prompts.snapshot)
+    assert world.outcome(op) == (refused if lost else ArgumentCompleted(op, Completion(("v!",), 1, False)))
+    assert len(world.made(DISCOVER)) == 2
