@@ -120,6 +120,7 @@ from ._types import (
     TextContent,
     TextResource,
 )
+from ._url import HttpUrl
 from ._version import __version__
 from ._versions import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS, Era
 
@@ -178,6 +179,7 @@ __all__ = [
     "HttpFailed",
     "HttpServer",
     "HttpServerConfig",
+    "HttpUrl",
     "Icon",
     "ImageContent",
     "Implementation",

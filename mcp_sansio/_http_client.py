@@ -25,9 +25,11 @@ from ._http_rules import EVENT_STREAM, JSON, NAME_FIELDS, encode_value
 from ._json import MAX_DEPTH, RequestId, decode
 from ._meta import VERSION
 from ._plain import member, text
+from ._url import HttpUrl
 from ._versions import Era
 
 MAX_BODY = 32 * 1024 * 1024
+NOWHERE = "http://unknown.invalid"
 LINGER = 1.0
 """How long an exchange may go on after all that it was made for has come, in seconds."""
 
@@ -49,7 +51,8 @@ class HttpClient:
     `target` is the path (and query) of the server's endpoint. `headers` go with every exchange
     (`Authorization` for one); `request_headers` gives more for one message (`Mcp-Param-…`), and a request for
     which it raises fails. `max_body` limits a body, or an event of a stream, in bytes. `port` is what
-    `next_ready` returns in place of this, for whoever makes the exchanges. `token` is the adapter's own.
+    `next_ready` returns in place of this, for whoever makes the exchanges. Redirects are followed within
+    `origin` ("https://example.com"), without one only where they name no server. `token` is the adapter's.
 
     Whenever the machine's `next_ready` returns this, take `next_exchange` until it is None, and look whether
     an exchange that is under way has been `closed`. After `Client.close` there may be some more exchanges,
@@ -67,13 +70,15 @@ class HttpClient:
         request_headers: RequestHeaders | None = None,
         max_body: int = MAX_BODY,
         port: Port | None = None,
+        origin: str | None = None,
     ) -> None:
         self.token: Any = None
         self.port: Port = self if port is None else port
         self.client = client
         self.pushed: bool = False
         self.push_id: str | None = None
-        self._target = target
+        self.target: str = target
+        self._origin = origin
         self._headers = _checked(headers)
         self._request_headers = request_headers
         self._max_body = max_body
@@ -98,7 +103,7 @@ class HttpClient:
         errand = self._next_errand()
         if errand is None:
             return None
-        exchange = ClientExchange(errand, self._target, self._max_body)
+        exchange = ClientExchange(errand, self._max_body)
         self._errands[errand] = exchange
         quiet = self.client.config.quiet_timeout
         if isinstance(errand, Telling) and quiet is not None:  # of requests, the calls keep the time
@@ -206,6 +211,15 @@ class HttpClient:
         self.client.cancel_timer(self._due, errand)
         self.passed(errand)
         self.client.wake(self.port)
+
+    def resolve(self, location: str) -> str | None:
+        """The target that a redirect leads to, if that is the same server's."""
+        try:
+            here = HttpUrl.parse((self._origin or NOWHERE) + self.target)
+            there = here.join(location)
+        except LocalProtocolError:
+            return None
+        return there.target if there.origin == here.origin else None
 
     def linger(self, errand: ClientErrand, now: float) -> None:
         """All that was wanted has come: the reply may end as it should, so that the connection can be used

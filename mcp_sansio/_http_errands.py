@@ -8,6 +8,7 @@ by attempting to reconnect"); `notifications/initialized` has to arrive; nothing
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,21 @@ from ._events import Diagnostic
 from ._http_reply import Answer, Errand, Headers, Incoming, is_ok
 from ._json import Batch, ErrorResponse, Malformed, RequestId, Response
 from ._negotiation import CREDENTIALS, may_pass
+from ._plain import shown
 from ._sse import SseDecoder
 from ._versions import Era
 
 if TYPE_CHECKING:
     from ._http_client import HttpClient
+
+KEPT_METHOD = (307, 308)
+MAX_HOPS = 5
+SAFE = (
+    *("server/discover", "initialize", "ping", "subscriptions/listen"),
+    *("prompts/list", "prompts/get", "completion/complete"),
+    *("tools/list", "resources/list", "resources/templates/list", "resources/read"),
+)
+"""Requests that change nothing at the server, so that nothing is done twice if they come twice."""
 
 MAX_FAILURES = 3
 """How often in a row reaching the server may fail before a stream, or a message, is given up."""
@@ -39,11 +50,33 @@ class ClientErrand(Errand):
 
     def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes = b"") -> None:
         self.method = method
+        self.target = http.target
         self.headers = headers
         self.body = body
         self._http = http
         self._client = http.client
         self._failures = 0
+        self._hops = 0
+
+    @abc.abstractmethod
+    def refused(self, status: int, reason: str, now: float) -> None:
+        """There will be no answer."""
+
+    def redirected(self, status: int, location: str | None, now: float) -> None:
+        """Follow within the server's origin. Other servers are none of ours, least of all to have our
+        credentials; and "303 See Other" would be another method.
+        """
+        target = None if location is None else self._http.resolve(location)
+        if status in KEPT_METHOD and target is not None and self._hops < MAX_HOPS:
+            self._hops += 1
+            self.target = target
+            if status == 308:
+                self._http.target = target
+            self._http.run_again(self, now)
+            return
+        self._http.finish(self)
+        where = "nowhere" if location is None else shown(location.partition("?")[0])
+        self.refused(status, f"redirects to {where}, which is not followed", now)
 
     def _try_again(self, now: float, retry: float | None = None) -> bool:
         """Make another exchange, later; not for ever."""
@@ -62,6 +95,7 @@ class Asking(ClientErrand):
         self, http: HttpClient, wire_id: RequestId, what: str, headers: Headers, body: bytes
     ) -> None:
         super().__init__(http, "POST", headers, body)
+        self.repeatable = what in SAFE
         self.id = wire_id
         self._what = what
         self._last_id: str | None = None
@@ -106,6 +140,9 @@ class Asking(ClientErrand):
         else:
             self._client.settle(self.id, self._failed(answer), now)
 
+    def refused(self, status: int, reason: str, now: float) -> None:
+        self._client.settle(self.id, HttpFailed(status, reason), now)
+
     def _own(self, message: Incoming) -> Incoming:
         """Errors that do not say whose they are are ours."""
         if isinstance(message, Malformed):
@@ -137,6 +174,8 @@ class Asking(ClientErrand):
 class Telling(ClientErrand):
     """A message that asks for no reply (a notification, or a response), or the end of a session."""
 
+    urgent = True
+
     def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes, what: str) -> None:
         super().__init__(http, method, headers, body)
         self._what = what
@@ -152,6 +191,9 @@ class Telling(ClientErrand):
         self._http.linger(self, now)
         if not is_ok(status):
             self._client.emit(Diagnostic("message-refused", f"{self._what}: HTTP {status}"))
+
+    def refused(self, status: int, reason: str, now: float) -> None:
+        self._client.emit(Diagnostic("message-refused", f"{self._what}: HTTP {status} {reason}"))
 
     def message(self, message: Incoming, now: float) -> None:
         pass
@@ -182,6 +224,9 @@ class Pushing(ClientErrand):
         if streams:
             self._http.pushed = True
             self._client.channels.push_opened(now)
+
+    def refused(self, status: int, reason: str, now: float) -> None:
+        self._client.channels.push_refused(now)
 
     def message(self, message: Incoming, now: float) -> None:
         self._client.receive(message, now)

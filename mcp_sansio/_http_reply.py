@@ -19,6 +19,9 @@ from ._json import Batch, Malformed, Message, parse
 from ._lines import HEAD_SIZE, Overlong
 from ._sse import SseDecoder, SseEvent
 
+MAX_ERROR_BODY = 65_536
+REDIRECTS = (301, 302, 303, 307, 308)
+
 Incoming = Message | Batch | Malformed
 Headers = tuple[tuple[str, str], ...]
 
@@ -43,6 +46,9 @@ class Errand(abc.ABC):
     method: str
     headers: Headers
     body: bytes
+    target: str
+    urgent: bool = False
+    repeatable: bool = True
 
     @abc.abstractmethod
     def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
@@ -57,6 +63,10 @@ class Errand(abc.ABC):
         """The reply was one body, which is complete; the exchange is over."""
 
     @abc.abstractmethod
+    def redirected(self, status: int, location: str | None, now: float) -> None:
+        """The server is, or says that it is, elsewhere; the exchange is over."""
+
+    @abc.abstractmethod
     def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
         """The exchange is over: its stream has ended, or it broke."""
 
@@ -67,13 +77,16 @@ class ClientExchange:
     The adapter writes the request (`method`, `target`, `headers`, `body`; `Host` and `Content-Length` are its
     own) and feeds the reply in: `receive_head`, `receive_data`, then `receive_eof` after a reply that was
     complete or `abort` when there will be none. As soon as `closed` is true nobody is interested any more: if
-    the reply is not complete, the connection is to be dropped. `token` is the adapter's own.
+    the reply is not complete, the connection is to be dropped. `urgent` is what must not wait for the reply
+    to another one, `repeatable` what does no harm if it comes twice. `token` is the adapter's own.
     """
 
-    def __init__(self, errand: Errand, target: str, limit: int) -> None:
+    def __init__(self, errand: Errand, limit: int) -> None:
         self.token: Any = None
         self.method: str = errand.method
-        self.target = target
+        self.target: str = errand.target
+        self.urgent: bool = errand.urgent
+        self.repeatable: bool = errand.repeatable
         self.headers: Headers = errand.headers
         self.body: bytes = errand.body
         self.closed: bool = False
@@ -89,6 +102,13 @@ class ClientExchange:
         if self.closed or status < 200:
             return
         known = fields(headers)
+        if status in REDIRECTS:
+            self.closed = True
+            self._errand.redirected(status, known.get("location"), now)
+            return
+        if known.get("content-encoding", "identity").lower() != "identity":
+            self._over("the reply is encoded, which was not asked for", now)
+            return
         media = known.get("content-type", "")
         self._status = status
         self._is_json = is_json(media)
@@ -120,8 +140,9 @@ class ClientExchange:
 
     def _collect(self, data: bytes, now: float) -> None:
         self._received += data
-        if len(self._received) > self._limit:
-            reason = f"a body over the limit of {self._limit} bytes"
+        limit = self._limit if is_ok(self._status) else min(self._limit, MAX_ERROR_BODY)
+        if len(self._received) > limit:
+            reason = f"a body over the limit of {limit} bytes"
             self._answer(_malformed(reason, bytes(self._received[:HEAD_SIZE])), now)
 
     def _read(self, body: bytes) -> Incoming | None:

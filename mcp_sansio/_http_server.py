@@ -90,6 +90,11 @@ class HttpServer:
             )
 
     @property
+    def server(self) -> Server:
+        """The machine behind it."""
+        return self._server
+
+    @property
     def closed(self) -> bool:
         """Whether the server has been closed: then every request is answered by 503."""
         return self._server.closed

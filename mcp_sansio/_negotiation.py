@@ -149,7 +149,7 @@ class Negotiator:
             self._client.cancel_timer(self._silent)
             if self._state is Negotiation.OVERLAP:
                 return  # the handshake is under way
-        passing = isinstance(outcome, Lost) or outcome.status not in CREDENTIALS
+        passing = isinstance(outcome, Lost) or may_pass(outcome.status)
         if passing and self._losses < MAX_LOSSES:
             self._client.set_timer(self._ask_again, now + self._config.delay(self._losses), call.method)
             self._losses += 1
@@ -388,6 +388,6 @@ def may_pass(status: int) -> bool:
 
 def _is_evidence(answer: HttpFailed) -> bool:
     """Whether an answer that has no message tells something about the era. "If the body is empty or is not a
-    recognized modern JSON-RPC error, fall back".
+    recognized modern JSON-RPC error, fall back". A redirect that is not followed is another server's.
     """
-    return answer.status not in CREDENTIALS and not may_pass(answer.status)
+    return not (answer.status in CREDENTIALS or may_pass(answer.status) or 300 <= answer.status < 400)
