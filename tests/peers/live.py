@@ -2,13 +2,15 @@
 
 Everything here is blocking and stands on the standard library, for the peers are processes of their own. A
 test of a client takes `sdk_server(...)` as the command to connect to; a test of a server hands the command of
-that server to `sdk_client(...)` and looks at the report.
+that server to `sdk_client(...)` and looks at the report. Over HTTP a server is started by `served(...)`, and its
+URL stands for it.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -60,6 +62,11 @@ def sdk_server(**named: object) -> Command:
     return peer("sdk_server.py", named)
 
 
+def our_server(host: str, **named: object) -> Command:
+    """The command of a server of our own over HTTP; the options are those of `our_server.py`."""
+    return (*peer("our_server.py", {}), host, *options(named))
+
+
 def raw_server(**named: object) -> Command:
     """The command of a server that misbehaves as the options of `raw_server.py` say."""
     return peer("raw_server.py", named)
@@ -70,8 +77,43 @@ def tampered(command: Sequence[str], **named: object) -> Command:
     return (*peer("tamper.py", named), "--", *command)
 
 
+class Served:
+    """A server over HTTP in a process of its own, from start to end."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._process, self.url = self._started(port=0)
+
+    def kill(self) -> None:
+        """End the process, without a farewell to anybody."""
+        self._process.kill()
+        with self._process:
+            pass  # which waits for the end and closes the pipe
+
+    def start_again(self) -> None:
+        """Start another process of the kind at the same port."""
+        port = int(self.url.split(":")[2].split("/")[0])
+        self._process, _ = self._started(port)
+
+    def _started(self, port: int) -> tuple[subprocess.Popen[str], str]:
+        line = (*self._command, "--port", str(port))
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        return process, process.stdout.readline().strip()
+
+
+@contextmanager
+def served(command: Sequence[str]) -> Generator[Served]:
+    """Run the command of a server over HTTP for the block."""
+    running = Served(command)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
 def sdk_client(
-    command: Sequence[str],
+    server: Sequence[str] | str,
     *,
     get: Sequence[tuple[str, Mapping[str, str]]] = (),
     complete: Sequence[tuple[str, str, str]] = (),
@@ -80,7 +122,8 @@ def sdk_client(
     answer: Mapping[str, object] | None = None,
     **named: object,
 ) -> Report:
-    """Run the client on the official SDK against a server, once, and return what it saw.
+    """Run the client on the official SDK against a server (its command, or its URL), once, and return what it
+    saw.
 
     `get` and `complete` are tried in order; `write` (a file and its text) or `change` (a prompt and its
     arguments) makes the list change, after which the client waits for the notification and lists again;
@@ -100,7 +143,8 @@ def sdk_client(
         line += ["--change", change[0], json.dumps(change[1])]
     if answer is not None:
         line += ["--answer", json.dumps(answer)]
-    done = subprocess.run([*line, "--", *command], capture_output=True, text=True, timeout=120, check=False)
+    target = ["--url", server] if isinstance(server, str) else ["--", *server]
+    done = subprocess.run([*line, *target], capture_output=True, text=True, timeout=120, check=False)
     try:
         done.check_returncode()
     except subprocess.CalledProcessError as error:

@@ -16,6 +16,19 @@ HANG = "__hang__"
 ASK = "__ask__"
 """Getting this prompt, which no list shows, needs input from the user first."""
 
+STATE = "__state__"
+"""Getting this prompt, which no list shows, gives counts as a JSON object: how many gets of `HANG` are
+`hanging`, and how many `sessions` legacy clients have over HTTP.
+"""
+
+POLL = "__poll__"
+"""Getting this prompt, which no list shows, is answered on another stream than the one on which it was asked
+for, which ends before that (HTTP, legacy era).
+"""
+
+FORGET = "__forget__"
+"""Getting this prompt, which no list shows, ends all sessions that legacy clients have over HTTP."""
+
 TONES = ("calm", "cheerful", "formal", "furious")
 """What completes the argument `tone`; the argument `topic` has no completions."""
 

@@ -1,8 +1,8 @@
 """A client on the official SDK, to test servers against.
 
-It starts the command it is given as a stdio server, does once everything that the options name, and prints
-what it saw as one JSON object, `Report` in `live.py`. An era is forced with the SDK's own `mode`, a handshake
-revision by narrowing what the session offers and accepts.
+It starts the command it is given as a stdio server, or connects to a URL, does once everything that the
+options name, and prints what it saw as one JSON object, `Report` in `live.py`. An era is forced with the
+SDK's own `mode`, a handshake revision by narrowing what the session offers and accepts.
 """
 
 import argparse
@@ -138,13 +138,17 @@ def force(revision: str) -> str:
     return "legacy"
 
 
+def process(command: str, *arguments: str) -> StdioServerParameters:
+    """The server to start."""
+    return StdioServerParameters(command=command, args=[*arguments], env=dict(os.environ))
+
+
 async def main(options: argparse.Namespace) -> None:
-    """Start the server, visit it, print the report."""
+    """Connect to the server, visit it, print the report."""
     mode = force(options.revision) if options.revision else options.mode
-    command, *arguments = options.command
     watcher = Watcher()
     client = Client(
-        StdioServerParameters(command=command, args=arguments, env=dict(os.environ)),
+        options.url or process(*options.command),
         mode=LATEST_MODERN_VERSION if mode == "modern" else mode,
         message_handler=watcher,
         elicitation_callback=answering(options.answer),
@@ -171,7 +175,8 @@ def arguments() -> argparse.Namespace:
     )
     option("--answer", metavar="CONTENT", help="what to answer when the server asks the user")
     option("--timeout", type=float, default=20.0, help="seconds for each wait")
-    option("command", nargs="+")
+    option("--url", help="where the server is, if it is not to be started")
+    option("command", nargs="*")
     return parser.parse_args()
 
 

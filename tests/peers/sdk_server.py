@@ -1,12 +1,15 @@
-"""A stdio server on the official SDK, to test clients against.
+"""A server on the official SDK, over stdio or HTTP, to test clients against.
 
 It is the SDK's low-level server over the prompts of `registry.py`, in pages. What a test cannot reach from
 outside the process it reaches through prompts that no list shows: one changes the registry (and the server
-notifies, in the way of the era), one never answers, one asks for input first (modern era only). An era is
-forced by choosing the SDK's loop, a revision by narrowing what that loop may negotiate.
+notifies, in the way of the era), one never answers, one asks for input first (modern era only), one tells
+what the server holds. An era is forced by choosing the SDK's loop, a revision by narrowing what that loop may
+negotiate; `sdk_http.py` has what HTTP adds.
 """
 
 import argparse
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -14,10 +17,22 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server import runner
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from registry import ASK, CONTROL, HANG, MissingArgumentError, Registry, UnknownPromptError
+from registry import (
+    ASK,
+    CONTROL,
+    FORGET,
+    HANG,
+    POLL,
+    STATE,
+    MissingArgumentError,
+    Registry,
+    UnknownPromptError,
+)
+from sdk_http import HttpSide
 
 Context = Any  # the SDK's request context, generic in a lifespan that this server does not have
 
@@ -49,6 +64,8 @@ class Peer:
         self.options = options
         self.registry = Registry(options.prompts)
         self.bus = InMemorySubscriptionBus()
+        self.hanging = 0
+        self.http = HttpSide()
 
     async def list(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -93,19 +110,38 @@ class Peer:
         """Render a prompt, or do what a hidden one stands for."""
         arguments = params.arguments or {}
         if params.name == HANG:
-            await anyio.sleep_forever()
+            await self.hang()
         if params.name == ASK:
             if params.input_responses is None:
                 return question()
             answer = params.input_responses["topic"].model_dump_json(exclude_none=True)
             return message(f"{params.request_state}: {answer}")
         try:
-            if params.name == CONTROL:
-                await self.change(context, **arguments)
-                return message(f"revision {self.registry.revision}")
-            return message(self.registry.render(params.name, arguments))
+            return message(await self.text(context, params.name, arguments))
         except (UnknownPromptError, MissingArgumentError) as error:
             raise refusal(error) from error
+
+    async def text(self, context: Context, name: str, arguments: Mapping[str, str]) -> str:
+        """The text of a prompt; getting a hidden one has an effect."""
+        if name == STATE:
+            return json.dumps({"hanging": self.hanging, "sessions": len(self.http.sessions())})
+        if name == FORGET:
+            return f"ended {await self.http.forget()}"
+        if name == POLL:
+            await context.close_sse_stream()
+            return "polled"
+        if name == CONTROL:
+            await self.change(context, **arguments)
+            return f"revision {self.registry.revision}"
+        return self.registry.render(name, arguments)
+
+    async def hang(self) -> None:
+        """Wait until the SDK cancels the handler, if it does."""
+        self.hanging += 1
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.hanging -= 1
 
     async def complete(self, _context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Complete an argument of a prompt; nothing else is here to complete."""
@@ -127,10 +163,22 @@ def force(revision: str) -> str:
     return "legacy"
 
 
-async def serve(options: argparse.Namespace) -> None:
-    """Serve one connection: the SDK's own loop takes the client's era, the others know one era each."""
+class Declaring(Server[Any]):
+    """Over HTTP the SDK offers no way to declare `listChanged`; here it is declared unless a test objects."""
+
+    declared = True
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *args: Any, **named: Any
+    ) -> InitializationOptions:
+        declared = NotificationOptions(prompts_changed=self.declared)
+        return super().create_initialization_options(notification_options or declared, *args, **named)
+
+
+def made(options: argparse.Namespace) -> tuple[Peer, Declaring]:
+    """The server, and what is behind it."""
     peer = Peer(options)
-    server: Server[Any] = Server(
+    server = Declaring(
         "sdk-peer",
         version="1.0",
         instructions="A peer for tests.",
@@ -139,20 +187,31 @@ async def serve(options: argparse.Namespace) -> None:
         on_completion=peer.complete,
         on_subscriptions_listen=None if options.no_listen else ListenHandler(peer.bus),
     )
-    start = server.create_initialization_options(NotificationOptions(prompts_changed=not options.undeclared))
+    server.declared = not options.undeclared
+    return peer, server
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Serve HTTP until killed, or one connection over stdio: the SDK's own loop takes the client's era, the
+    others know one era each.
+    """
+    peer, server = made(options)
+    if options.http:
+        await peer.http.serve(server, options)
+        return
     async with stdio_server() as (read, write):
         if options.era == "legacy":
-            await runner.serve_loop(server, read, write, lifespan_state={}, init_options=start)
+            await runner.serve_loop(server, read, write, lifespan_state={})
         elif options.era == "modern":
             await runner._serve_modern_stream(  # noqa: SLF001  (nothing public serves this era alone)
                 server, read, write, lifespan_state={}, raise_exceptions=False
             )
         else:
-            await server.run(read, write, start)
+            await server.run(read, write, server.create_initialization_options())
 
 
 def main() -> None:
-    """Read the command line and serve until the client closes our input."""
+    """Read the command line and serve: stdio until the client closes our input, HTTP until killed."""
     parser = argparse.ArgumentParser(description=__doc__)
     option = parser.add_argument
     option("--prompts", type=int, default=137, help="how many prompts to serve")
@@ -164,6 +223,17 @@ def main() -> None:
     option("--change-at", type=int, help="add a prompt, once, while the page at this offset is served")
     option("--undeclared", action="store_true", help="send list_changed without declaring it (legacy era)")
     option("--no-listen", action="store_true", help="know no subscriptions/listen (modern era)")
+    option("--http", action="store_true", help="serve HTTP; the first line of output is the URL")
+    option("--port", type=int, default=0, help="where to listen; 0 is any free port")
+    option("--stateless", action="store_true", help="keep no sessions (legacy era, HTTP)")
+    option(
+        "--resumable",
+        action="store_true",
+        help="keep events, to go on with after a stream (legacy era, HTTP)",
+    )
+    option(
+        "--json", action="store_true", help="answer with JSON instead of SSE where there is a choice (HTTP)"
+    )
     options = parser.parse_args()
     if options.revision:
         options.era = force(options.revision)
