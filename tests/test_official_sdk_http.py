@@ -273,7 +273,7 @@ def test_a_change_between_two_pages_never_gives_a_torn_list(front: AsyncFront, v
 
 @every_front
 def test_a_session_that_the_sdk_server_ends_is_begun_again(front: AsyncFront, sdk: Served) -> None:
-    """The SDK's own client gives up for good: every later call fails with "Session terminated"."""
+    """The SDK's own client gives up for good: every later call fails with the server's error."""
 
     async def scenario(front: AsyncFront) -> None:
         registry, seen = Registry(), list[Event]()

@@ -2,8 +2,8 @@
 
 Everything here is blocking and stands on the standard library, for the peers are processes of their own. A
 test of a client takes `sdk_server(...)` as the command to connect to; a test of a server hands the command of
-that server to `sdk_client(...)` and looks at the report. Over HTTP a server is started by `served(...)`, and its
-URL stands for it.
+that server to `sdk_client(...)` and looks at the report. Over HTTP a server is started by `served(...)`, and
+its URL stands for it.
 """
 
 import json
@@ -89,6 +89,11 @@ class Served:
         self._process.kill()
         with self._process:
             pass  # which waits for the end and closes the pipe
+
+    def stop(self) -> int:
+        """Ask the process to end, and wait for that; its exit code."""
+        self._process.terminate()
+        return self._process.wait()
 
     def start_again(self) -> None:
         """Start another process of the kind at the same port."""
