@@ -32,8 +32,8 @@ class ClientConfig:
     server. `answers`: the legacy server-to-client methods that the application answers, at most
     `max_in_flight` requests at a time; any other gets -32601. `result_types` and `input_methods`: what
     extensions add. `unnegotiated`: what a list_changed does that the server had not declared; official
-    servers do send it so. `jitter` returns numbers from 0 to 1 for the backoff. Raises `LocalProtocolError`
-    for what could not be sent or waited for.
+    servers do send it so, over HTTP always. `jitter` returns numbers from 0 to 1 for the backoff. Raises
+    `LocalProtocolError` for what could not be sent or waited for.
     """
 
     info: Implementation

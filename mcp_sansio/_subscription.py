@@ -64,9 +64,11 @@ class Subscriptions:
             self._stop("the server offers other topics", now)
         self._filter = wanted
         self._attempts = 0
-        if self._client.era is Era.LEGACY and self._client.shared:
+        legacy = self._client.era is Era.LEGACY
+        undeclared = legacy and self._client.config.unnegotiated == "invalidate"
+        if legacy and self._client.shared:
             self._set_live(tuple(self._filter), "the session announces changes", now)
-        elif self._filter:
+        elif self._filter or undeclared:
             self._open(None, now)
 
     def detach(self, now: float) -> None:

@@ -403,6 +403,22 @@ def test_no_channel_is_opened_where_nothing_would_be_said() -> None:
     assert web.count("GET") == 0
 
 
+def test_a_channel_is_opened_for_what_is_not_declared_if_that_counts() -> None:
+    """Nothing waits for it, and nothing is concluded from its end."""
+    web, topics = push(offers={}, unnegotiated="invalidate")
+    topics.lately()
+    get = web.one("GET")
+    assert web.client.channel(TOPIC) is False
+    web.stream(get)
+    web.say(get, {"method": "notifications/x/list_changed"})
+    assert topics.lately() == [("announced", TOPIC)]
+    assert [event.kind for event in web.of(Diagnostic)] == ["not-negotiated"]
+    get.receive_eof(web.now)
+    assert topics.lately() == []
+    web.wait(1.0)
+    assert web.count("GET") == 2
+
+
 def test_nothing_is_listed_before_the_channel_is_open() -> None:
     web, prompts = prompting(**DECLARED)
     prompts.list(0.0)

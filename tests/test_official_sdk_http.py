@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import AbstractAsyncContextManager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -95,8 +96,8 @@ def sdk() -> Generator[Served]:
 def test_our_client_holds_what_the_sdk_server_has(front: AsyncFront, version: str, replies: str) -> None:
     """137 prompts in pages of 10: listed, rendered, refused, completed, and listed again after a change.
 
-    The SDK's server declares no `listChanged` over HTTP, whatever it sends; here it is made to. One of the
-    modern era answers with JSON even where it may stream, as long as there is nothing but the reply.
+    One of the modern era answers with JSON even where it may stream, as long as there is nothing but the
+    reply.
     """
 
     async def scenario(front: AsyncFront) -> None:
@@ -124,6 +125,31 @@ def test_our_client_holds_what_the_sdk_server_has(front: AsyncFront, version: st
             assert plain(await client.list_prompts()) == registry.list()
 
     with served(sdk_server(http=True, revision=version, json=replies == "json")) as server:
+        front.run(scenario)
+
+
+@every_front
+@pytest.mark.parametrize("version", VERSIONS[:-1])
+def test_changes_that_the_sdk_server_does_not_declare_count_where_we_say_so(
+    front: AsyncFront, version: str
+) -> None:
+    """Over HTTP the SDK's server never declares `listChanged` in the legacy era, and sends it all the same;
+    for the other tests it is made to declare it. Nobody can tell from when on it would be heard.
+    """
+
+    async def scenario(front: AsyncFront) -> None:
+        async with connected(front, server, versions=(version,), unnegotiated="invalidate") as client:
+            assert plain(await client.list_prompts()) == Registry(3).list()
+            changes = client.changes()
+
+            async def change() -> None:
+                for number in count():
+                    await client.get_prompt(CONTROL, {"op": "add", "name": f"new-{number:03}"})
+
+            await front.interrupt(change, lambda: anext(changes))
+            assert "new-000" in (await client.list_prompts(stale_ok=True)).by_name
+
+    with served(sdk_server(http=True, prompts=3, undeclared=True)) as server:
         front.run(scenario)
 
 
