@@ -1,7 +1,8 @@
 """A server on one of our own front ends, for tests that need a process: `adapter_server.py FRONT [OPTION…]`.
 
 Its prompts make it do what a test wants to see. Everything that it has to tell beside the protocol it writes
-to stderr, a line each.
+to stderr, a line each. It serves stdio, or with `--http PORT` HTTP, and then its URL is the first line of
+stdout.
 """
 
 import argparse
@@ -45,6 +46,8 @@ class Prompts:
         self.catalogue = catalogue
         self.server = server
         self.released = threading.Event()
+        self.waits = 0
+        self.cancellations = 0
 
     def hello(self, topic: str, tone: str = "calm") -> str:
         return f"{topic}, {tone}"
@@ -87,6 +90,27 @@ class Prompts:
         thread.join()
         return "added"
 
+    def remove(self, name: str) -> str:
+        self.catalogue.remove(name)
+        return "removed"
+
+    def burst(self, edits: str) -> str:
+        """Many edits, each by itself."""
+        for number in range(int(edits)):
+            self.catalogue.put(Prompt("burst", description=f"edit {number}"), self.pid)
+        return "edited"
+
+    def rewrite(self, name: str) -> str:
+        """Change what a prompt renders to, and nothing that a list shows."""
+        self.catalogue.put(Prompt(name), self.special)
+        return "rewritten"
+
+    def waiting(self) -> str:
+        return str(self.waits)
+
+    def cancelled(self) -> str:
+        return str(self.cancellations)
+
     def progress(self, asked: PromptRequested) -> str:
         for step in (1, 2):
             self.server().progress(asked.request, step, now(), total=2)
@@ -105,11 +129,13 @@ class Prompts:
         return self.wait_in_loop()
 
     async def wait_in_loop(self) -> str:
+        self.waits += 1
         say("waiting")
         try:
             while not self.released.is_set():
                 await importlib.import_module(self.front).sleep(0.01)
         except BaseException:
+            self.cancellations += 1
             say("cancelled")
             raise
         return "waited"
@@ -124,6 +150,11 @@ def argument(name: str, *, required: bool = True) -> PromptArgument:
 
 
 def build(options: argparse.Namespace) -> Server:
+    config = ServerConfig(
+        info=Implementation("adapter-server", "1"), methods=("test/echo",), quiet=0.005, max_wait=0.05
+    )
+    if options.bare:
+        return Server(config)
     catalogue = Catalogue()
     prompts = Prompts(options.front, catalogue, lambda: server)
     with catalogue.batch():
@@ -133,14 +164,16 @@ def build(options: argparse.Namespace) -> Server:
         catalogue.add(Prompt("hello", arguments=arguments), prompts.hello, {"tone": tones})
         for name in ("ask", "boom", "chatter", "special", "pid", "progress", "release", "wait"):
             catalogue.add(Prompt(name), getattr(prompts, name))
+        for name in ("waiting", "cancelled"):
+            catalogue.add(Prompt(name), getattr(prompts, name))
+        for name in ("remove", "rewrite"):
+            catalogue.add(Prompt(name, arguments=(argument("name"),)), getattr(prompts, name))
+        catalogue.add(Prompt("burst-of", arguments=(argument("edits"),)), prompts.burst)
         catalogue.add(Prompt("big", arguments=(argument("size"),)), prompts.big)
         catalogue.add(Prompt("exit", arguments=(argument("code"),)), prompts.exit)
         catalogue.add(Prompt("add", arguments=(argument("name"),)), prompts.add)
     layer = PromptServer(
         catalogue, PromptServerConfig(keys=new_keys(), unix_offset=unix_offset(), page_size=10)
-    )
-    config = ServerConfig(
-        info=Implementation("adapter-server", "1"), methods=("test/echo",), quiet=0.005, max_wait=0.05
     )
     server = Server(config, layer)
     return server
@@ -155,9 +188,16 @@ def main() -> None:
     parser.add_argument("front", choices=("asyncio", "trio", "blocking"))
     parser.add_argument("--prompts", type=int, default=25)
     parser.add_argument("--grace", type=float, default=2.0)
+    parser.add_argument("--bare", action="store_true", help="no prompts at all")
+    parser.add_argument("--http", type=int, metavar="PORT")
     options = parser.parse_args()
     front = importlib.import_module(f"mcp_sansio_adapters.{options.front}")
     serve = partial(front.serve_stdio, build(options), on_request=echo, grace=options.grace)
+    if options.http is not None:
+        told = partial(print, flush=True)
+        serve = partial(
+            front.serve_http, build(options), port=options.http, started=told, on_request=echo, grace=0.2
+        )
     if options.front == "blocking":
         serve()
     elif options.front == "trio":

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from mcp_sansio import Completion, GetPromptResult, PageListed, Snapshot, Updated
+from mcp_sansio import Completion, GetPromptResult, Limits, PageListed, Snapshot, Updated
 
 from ._connection import Connection
 from ._hooks import OnProgress
@@ -51,7 +51,8 @@ class AsyncClient(ConnectedClient):
 
     Its methods raise `RequestFailed` (`PromptGoneError` among them) for what the server answered or did
     not, `ConnectionFailed` when there is no connection any more, and `LocalProtocolError` for arguments
-    that cannot be sent. They may be called from any number of tasks, and cancelled at any time.
+    that cannot be sent. They may be called from any number of tasks, and cancelled at any time. `limits` take
+    the place of the config's timeouts for one call; of a list that is waited for, only `total` counts.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -59,17 +60,17 @@ class AsyncClient(ConnectedClient):
         self._loop = connection.loop
         self._connection = connection
 
-    async def list_prompts(self, *, stale_ok: bool = False) -> Snapshot:
+    async def list_prompts(self, *, stale_ok: bool = False, limits: Limits | None = None) -> Snapshot:
         """All prompts: from the cache while it is fresh (or there is any and `stale_ok`), else asked for."""
-        return await self._result(self._session.list_prompts(stale_ok=stale_ok))
+        return await self._result(self._session.list_prompts(stale_ok=stale_ok, limits=limits))
 
-    async def refresh_prompts(self) -> Snapshot:
+    async def refresh_prompts(self, *, limits: Limits | None = None) -> Snapshot:
         """All prompts, asked for from now on, whatever the cache holds."""
-        return await self._result(self._session.refresh_prompts())
+        return await self._result(self._session.refresh_prompts(limits))
 
-    async def list_page(self, cursor: str) -> PageListed:
+    async def list_page(self, cursor: str, *, limits: Limits | None = None) -> PageListed:
         """The one page at a cursor of the server's, past the cache: `items` and `next_cursor`."""
-        return await self._result(self._session.list_page(cursor))
+        return await self._result(self._session.list_page(cursor, limits))
 
     async def get_prompt(
         self,
@@ -78,16 +79,23 @@ class AsyncClient(ConnectedClient):
         *,
         meta: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        limits: Limits | None = None,
     ) -> GetPromptResult:
         """Render a prompt. `meta` travels in `_meta`; `on_progress` asks for progress and hears of it."""
-        waiter = self._session.get_prompt(name, arguments, meta, on_progress)
+        waiter = self._session.get_prompt(name, arguments, meta, on_progress, limits)
         return await self._result(waiter)
 
     async def complete(
-        self, name: str, argument: str, value: str, context: Mapping[str, str] | None = None
+        self,
+        name: str,
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+        *,
+        limits: Limits | None = None,
     ) -> Completion:
         """Values for an argument of a prompt; `context` has the arguments that are known already."""
-        return await self._result(self._session.complete(name, argument, value, context))
+        return await self._result(self._session.complete(name, argument, value, context, limits))
 
     def changes(self) -> Changes:
         """The changes of the list from now on, to be iterated over with `async for`."""
@@ -100,9 +108,10 @@ class AsyncClient(ConnectedClient):
         *,
         meta: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        limits: Limits | None = None,
     ) -> Mapping[str, Any]:
         """Make any request; its result."""
-        return await self._result(self._session.request(method, params, meta, on_progress))
+        return await self._result(self._session.request(method, params, meta, on_progress, limits))
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification; returns when it has been written."""

@@ -28,6 +28,7 @@ from mcp_sansio import (
     GetPromptResult,
     IncomingRequest,
     InputNeeded,
+    Limits,
     Listed,
     ListingConfig,
     LocalProtocolError,
@@ -160,17 +161,17 @@ class Session:
         if self.ending is not None or self.client.done:
             raise ConnectionFailed(self.ending or Ending(self._refusal or "the client is closed"))
 
-    def list_prompts(self, *, stale_ok: bool = False) -> Waiter[Snapshot]:
+    def list_prompts(self, *, stale_ok: bool, limits: Limits | None) -> Waiter[Snapshot]:
         """The whole list, from the cache while that is fresh."""
-        return self._begin(lambda: self.prompts.list(now(), stale_ok=stale_ok))
+        return self._begin(lambda: self.prompts.list(now(), stale_ok=stale_ok, limits=limits))
 
-    def refresh_prompts(self) -> Waiter[Snapshot]:
+    def refresh_prompts(self, limits: Limits | None) -> Waiter[Snapshot]:
         """The whole list, by a walk that starts from now on."""
-        return self._begin(lambda: self.prompts.refresh(now()))
+        return self._begin(lambda: self.prompts.refresh(now(), limits=limits))
 
-    def list_page(self, cursor: str) -> Waiter[PageListed]:
+    def list_page(self, cursor: str, limits: Limits | None) -> Waiter[PageListed]:
         """One page, past the cache."""
-        return self._begin(lambda: self.prompts.list(now(), cursor=cursor))
+        return self._begin(lambda: self.prompts.list(now(), cursor=cursor, limits=limits))
 
     def get_prompt(
         self,
@@ -178,18 +179,27 @@ class Session:
         arguments: Mapping[str, str] | None,
         meta: Mapping[str, Any] | None,
         on_progress: OnProgress | None,
+        limits: Limits | None,
     ) -> Waiter[GetPromptResult]:
         """A rendered prompt."""
         progress = on_progress is not None
         return self._begin(
-            lambda: self.prompts.get(name, arguments, now(), meta=meta, progress=progress), on_progress
+            lambda: self.prompts.get(name, arguments, now(), meta=meta, progress=progress, limits=limits),
+            on_progress,
         )
 
     def complete(
-        self, name: str, argument: str, value: str, context: Mapping[str, str] | None
+        self,
+        name: str,
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None,
+        limits: Limits | None,
     ) -> Waiter[Completion]:
         """Values for an argument of a prompt."""
-        return self._begin(lambda: self.prompts.complete(name, argument, value, now(), context))
+        return self._begin(
+            lambda: self.prompts.complete(name, argument, value, now(), context, limits=limits)
+        )
 
     def request(
         self,
@@ -197,11 +207,13 @@ class Session:
         params: Mapping[str, Any] | None,
         meta: Mapping[str, Any] | None,
         on_progress: OnProgress | None,
+        limits: Limits | None,
     ) -> Waiter[Mapping[str, Any]]:
         """The result of any request."""
         progress = on_progress is not None
         return self._begin(
-            lambda: self.client.request(method, params, now(), meta=meta, progress=progress), on_progress
+            lambda: self.client.request(method, params, now(), meta=meta, progress=progress, limits=limits),
+            on_progress,
         )
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:

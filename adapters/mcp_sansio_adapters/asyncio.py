@@ -46,6 +46,7 @@ __all__ = [
     "serve_stream",
 ]
 
+EYEBALLS_DELAY = 0.25
 TLS_FAREWELL = 1.0
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -98,9 +99,17 @@ class _Loop:
         task.add_done_callback(_detached.discard)
 
     async def connect(self, address: Address) -> ByteStream:
-        secured = _secured(address)
-        streams = asyncio.open_connection(address.host, address.port, happy_eyeballs_delay=0.25, **secured)
-        return _Streams(await streams)
+        """In a task of its own: a connection that is made while we are cancelled must be closed."""
+        options = {"happy_eyeballs_delay": EYEBALLS_DELAY, **_secured(address)}
+        opening = asyncio.create_task(asyncio.open_connection(address.host, address.port, **options))
+        try:
+            return _Streams(await asyncio.shield(opening))
+        except asyncio.CancelledError:
+            opening.cancel()
+            await asyncio.wait((opening,))
+            if not opening.cancelled() and opening.exception() is None:
+                opening.result()[1].transport.abort()
+            raise
 
     async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
         async with asyncio.TaskGroup() as connections:

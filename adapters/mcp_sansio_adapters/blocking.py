@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, TypeVar, Unpack
 
-from mcp_sansio import Completion, GetPromptResult, PageListed, Server, Snapshot, Updated
+from mcp_sansio import Completion, GetPromptResult, Limits, PageListed, Server, Snapshot, Updated
 
 from ._blocking_client import ChildPeer, Connection, SocketPeer
 from ._blocking_server import Host
@@ -74,24 +74,24 @@ class BlockingClient(ConnectedClient):
     """A connected client of one server: `AsyncClient` without the waiting for it.
 
     Methods raise `RequestFailed`, `ConnectionFailed` and `LocalProtocolError` as its do, and take as long
-    as the timeouts of the `ClientConfig` let them.
+    as the timeouts of the `ClientConfig`, or their `limits`, let them.
     """
 
     def __init__(self, session: Session, connection: Connection) -> None:
         super().__init__(session)
         self._connection = connection
 
-    def list_prompts(self, *, stale_ok: bool = False) -> Snapshot:
+    def list_prompts(self, *, stale_ok: bool = False, limits: Limits | None = None) -> Snapshot:
         """All prompts: from the cache while it is fresh (or there is any and `stale_ok`), else asked for."""
-        return self._result(self._session.list_prompts(stale_ok=stale_ok))
+        return self._result(self._session.list_prompts(stale_ok=stale_ok, limits=limits))
 
-    def refresh_prompts(self) -> Snapshot:
+    def refresh_prompts(self, *, limits: Limits | None = None) -> Snapshot:
         """All prompts, asked for from now on, whatever the cache holds."""
-        return self._result(self._session.refresh_prompts())
+        return self._result(self._session.refresh_prompts(limits))
 
-    def list_page(self, cursor: str) -> PageListed:
+    def list_page(self, cursor: str, *, limits: Limits | None = None) -> PageListed:
         """The one page at a cursor of the server's, past the cache: `items` and `next_cursor`."""
-        return self._result(self._session.list_page(cursor))
+        return self._result(self._session.list_page(cursor, limits))
 
     def get_prompt(
         self,
@@ -100,15 +100,22 @@ class BlockingClient(ConnectedClient):
         *,
         meta: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        limits: Limits | None = None,
     ) -> GetPromptResult:
         """Render a prompt. `meta` travels in `_meta`; `on_progress` asks for progress and hears of it."""
-        return self._result(self._session.get_prompt(name, arguments, meta, on_progress))
+        return self._result(self._session.get_prompt(name, arguments, meta, on_progress, limits))
 
     def complete(
-        self, name: str, argument: str, value: str, context: Mapping[str, str] | None = None
+        self,
+        name: str,
+        argument: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+        *,
+        limits: Limits | None = None,
     ) -> Completion:
         """Values for an argument of a prompt; `context` has the arguments that are known already."""
-        return self._result(self._session.complete(name, argument, value, context))
+        return self._result(self._session.complete(name, argument, value, context, limits))
 
     def changes(self) -> Changes:
         """The changes of the list from now on."""
@@ -121,9 +128,10 @@ class BlockingClient(ConnectedClient):
         *,
         meta: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        limits: Limits | None = None,
     ) -> Mapping[str, Any]:
         """Make any request; its result."""
-        return self._result(self._session.request(method, params, meta, on_progress))
+        return self._result(self._session.request(method, params, meta, on_progress, limits))
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification; returns when it has been written."""

@@ -76,16 +76,23 @@ class _Loop:
         trio.lowlevel.spawn_system_task(function)
 
     async def connect(self, address: Address) -> ByteStream:
-        with _os_errors():
+        try:
             stream = await trio.open_tcp_stream(address.host, address.port)
+        except OSError as error:
+            raise error.__cause__ if isinstance(error.__cause__, OSError) else error from None
+        with _os_errors():
             return _Stream(await _secured(stream, address.tls, address.host))
 
     async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
         async def accepted(stream: trio.SocketStream) -> None:
-            with suppress(OSError), _os_errors():  # one whose handshake failed was nobody
-                peer = stream.socket.getpeername()
-                secured = await _secured(stream, address.tls)
-                await serve(_Stream(secured), peer)
+            try:
+                with _os_errors():
+                    peer = stream.socket.getpeername()
+                    secured = await _secured(stream, address.tls)
+            except OSError:
+                await trio.aclose_forcefully(stream)
+                return
+            await serve(_Stream(secured), peer)
 
         listeners = await trio.open_tcp_listeners(address.port, host=address.host)
         opened([each.socket.getsockname()[:2] for each in listeners])
