@@ -5,7 +5,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from live import Command, raw_server, sdk_client, sdk_server, tampered
+from live import Command, raw_server, sdk_client, sdk_server, served, tampered
 from registry import ASK, CONTROL, Registry
 
 pytestmark = pytest.mark.live
@@ -55,6 +55,28 @@ def test_both_sdk_peers_speak_the_revision_that_the_client_is_forced_to(revision
     assert report["completed"][0]["completion"]["values"] == ["formal", "furious"]
     assert report["changed"]
     assert report["relisted"] == changed(25)
+
+
+@pytest.mark.parametrize("revision", [LEGACY[-1], MODERN])
+@pytest.mark.parametrize("replies", ["sse", "json"])
+def test_both_sdk_peers_speak_http(revision: str, replies: str) -> None:
+    with served(sdk_server(http=True, prompts=25, json=replies == "json")) as server:
+        report = sdk_client(
+            server.url, revision=revision, get=[("prompt-001", {"topic": "rain"})], change=(CONTROL, RETITLE)
+        )
+    assert report["protocolVersion"] == revision
+    assert report["prompts"] == Registry(25).list()
+    assert report["got"][0]["messages"][0]["content"]["text"] == "prompt-001: topic=rain"
+    assert report["changed"]
+    assert report["relisted"] == changed(25)
+
+
+@pytest.mark.parametrize("revision", LEGACY[1:])
+def test_the_sdk_server_can_be_forced_to_a_revision_over_http(revision: str) -> None:
+    with served(sdk_server(http=True, prompts=3, revision=revision)) as server:
+        report = sdk_client(server.url, mode="auto")
+    assert report["protocolVersion"] == revision
+    assert report["capabilities"]["prompts"] == {"listChanged": True}
 
 
 @pytest.mark.parametrize("revision", [LEGACY[0], MODERN])
