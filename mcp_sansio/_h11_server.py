@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Hashable
-from http import HTTPStatus
 from typing import Any
 
 import attrs
@@ -23,6 +22,26 @@ from ._events import WireFailed
 from ._http_exchange import Head, HttpExchange, RequestHead
 from ._http_server import HttpServer
 from ._tables import Table
+
+_PHRASES = {
+    200: b"OK",
+    202: b"Accepted",
+    204: b"No Content",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    406: b"Not Acceptable",
+    408: b"Request Timeout",
+    413: b"Content Too Large",
+    415: b"Unsupported Media Type",
+    431: b"Request Header Fields Too Large",
+    500: b"Internal Server Error",
+    501: b"Not Implemented",
+    503: b"Service Unavailable",
+    505: b"HTTP Version Not Supported",
+}
 
 SMALL_REST = 65_536
 """How many bytes of a body that nobody reads are better read than the connection given up."""
@@ -419,7 +438,5 @@ def _length(request: h11.Request) -> int | None:
 
 
 def _phrase(status: int) -> bytes:
-    try:
-        return HTTPStatus(status).phrase.encode()
-    except ValueError:
-        return b""
+    """What a status is called; it means nothing to anybody but people."""
+    return _PHRASES.get(status, b"Error" if status >= 400 else b"")
