@@ -270,12 +270,12 @@ class H11ServerWire:
             self._rest = None if self._rest is None else self._rest - len(event.data)
             if self._exchange is not None:
                 self._exchange.receive_data(bytes(event.data), now)
-        elif isinstance(event, h11.EndOfMessage):
+        else:
             self._complete = True
             self._server.cancel_timer(self._too_slow, self)
             if self._exchange is not None:
                 self._exchange.receive_eof(now)
-            elif self._state is Visit.REST:
+            else:
                 self._next_cycle()
 
     def _asked(self, request: h11.Request, now: float) -> None:
@@ -362,12 +362,9 @@ class H11ServerWire:
             self._time(self._idle, self._config.idle_timeout, self._clock())
 
     def _refuse(self, status: int, now: float) -> None:
-        """Answer what is no request, or one that cannot be served, unless there is an answer already."""
+        """Answer what is no request, or one that cannot be served."""
         self._drop_exchange(now, "refused")
         self.pending = None
-        if self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self._end(now, "broken")
-            return
         text = _phrase(status)
         fields = [("content-type", "text/plain"), ("content-length", str(len(text))), ("connection", "close")]
         for event in (
