@@ -135,12 +135,10 @@ class H11ClientWire:
             self.exchange = None
             exchange.receive_eof(now)
             self._go_on(now)
-        elif isinstance(event, h11.InformationalResponse):
+        else:
             self._interim += 1
             if self._interim > MAX_INTERIM:
                 raise h11.RemoteProtocolError("too many interim replies")
-        else:
-            self._lose("the server closed the connection", now)
 
     def _go_on(self, now: float) -> None:
         """The reply is complete: the connection can be used again, if both sides want that."""

@@ -84,12 +84,17 @@ class H11Pool:
 
     def next_wire(self) -> H11ClientWire | None:
         """The next connection to be opened, if one is wanted now."""
+        while (fresh := self._http.next_exchange()) is not None:
+            if fresh.urgent:
+                self._place(fresh)
+            else:
+                self._waiting.append(fresh)
         for wire in [*self._wires]:
             wire.drop_unwanted(self._clock())
         while self._again:
             self._dial(self._again.popleft())
-        while (exchange := self._next_exchange()) is not None:
-            self._place(exchange)
+        while self._waiting and (self._waiting[0].closed or self._has_room()):
+            self._place(self._waiting.popleft())
         if self._http.closed:
             for wire in [*self._idle]:
                 wire.close(self._clock())
@@ -139,23 +144,12 @@ class H11Pool:
 
     # --- inside ---
 
-    def _next_exchange(self) -> ClientExchange | None:
-        """What can go out now. Only what waits for a connection is ever kept back."""
-        while self._waiting and (self._waiting[0].closed or self._has_room()):
-            exchange = self._waiting.popleft()
-            if not exchange.closed:
-                return exchange
-        while (fresh := self._http.next_exchange()) is not None:
-            if fresh.urgent or (self._has_room() and not self._waiting):
-                return fresh
-            self._waiting.append(fresh)
-        return None
-
     def _has_room(self) -> bool:
         return bool(self._idle) or len(self._wires) < self._config.max_connections
 
     def _place(self, exchange: ClientExchange) -> None:
-        if not self._idle:
+        """Over the connection that was idle last, or a new one."""
+        if exchange.closed or not self._idle:
             self._dial(exchange)
             return
         wire, _ = self._idle.popitem()

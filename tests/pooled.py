@@ -1,0 +1,127 @@
+"""A client whose connections are played by the test: bytes of HTTP/1.1 in virtual time."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+import attrs
+from clients import MODERN, discovered
+from pair import CLIENT
+
+from mcp_sansio import Client, ClientConfig, ClientLayer, Event, HttpUrl
+from mcp_sansio.h11 import H11ClientWire, H11Pool, H11PoolConfig
+
+E = TypeVar("E")
+
+
+@attrs.define(eq=False)
+class Far:
+    """The server's end of one connection: the messages that came (or the method of a request without a body),
+    and the heads of the requests.
+    """
+
+    wire: H11ClientWire
+    asked: list[Any] = attrs.field(factory=list[Any])
+    heads: list[str] = attrs.field(factory=list[str])
+    _data: bytes = b""
+
+    def over(self) -> bool:
+        """Whether the connection is closed."""
+        return self.wire.closed
+
+    def read(self) -> None:
+        """Take in what the client has written."""
+        self._data += b"".join(self.wire.data_to_send())
+        while b"\r\n\r\n" in self._data:
+            head, _, rest = self._data.partition(b"\r\n\r\n")
+            length = re.search(rb"(?i)\ncontent-length: (\d+)", head)
+            size = 0 if length is None else int(length[1])
+            self.heads.append(head.decode())
+            self.asked.append(json.loads(rest[:size]) if size else head.split(b" ")[0].decode())
+            self._data = rest[size:]
+
+
+class Near:
+    """A client, its pool and the connections that it has asked for."""
+
+    def __init__(
+        self,
+        *layers: ClientLayer,
+        pool: H11PoolConfig | None = None,
+        url: str = "http://localhost:8000/mcp",
+        versions: tuple[str, ...] = (MODERN,),
+        **config: Any,
+    ) -> None:
+        self.now = 0.0
+        self.client = Client(ClientConfig(info=CLIENT, versions=versions, **config), *layers)
+        self.pool = H11Pool(self.client, HttpUrl.parse(url), self.now, pool, headers=(("X-Y", "z"),))
+        self.far: list[Far] = []
+
+    def pull(self, *, connect: bool = True) -> list[Far]:
+        """The connections that were asked for since the last look, and what was written to all of them."""
+        new: list[Far] = []
+        while self.client.next_ready() is not None:
+            pass
+        while (wire := self.pool.next_wire()) is not None:
+            new.append(Far(wire))
+            if connect:
+                wire.connected(self.now)
+        self.far += new
+        for far in self.far:
+            if not far.wire.closed:
+                far.read()
+        return new
+
+    def answer(self, far: Far, data: bytes) -> None:
+        """Have bytes come over a connection."""
+        far.wire.receive_data(data, self.now)
+        self.pull()
+
+    def reply(self, far: Far, result: Any, *, close: bool = False) -> None:
+        """Answer the last request with a result."""
+        message = {"jsonrpc": "2.0", "id": far.asked[-1]["id"], "result": result}
+        self.answer(far, ok(json.dumps(message).encode(), close=close))
+
+    def welcomed(self) -> Far:
+        """Let it find out what the server is; the connection on which it did, idle now."""
+        (far,) = self.pull()
+        self.reply(far, discovered())
+        assert self.client.era is not None
+        self.events()
+        return far
+
+    def events(self) -> list[Event]:
+        """The events since the last look."""
+        found: list[Event] = []
+        while (event := self.client.next_event()) is not None:
+            found.append(event)
+        return found
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of a class since the last look; the others are dropped."""
+        return [event for event in self.events() if isinstance(event, kind)]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, acting on each deadline when it comes."""
+        end = self.now + seconds
+        self.pull()
+        while (due := self.client.next_timeout()) is not None and due <= end:
+            self.now = max(self.now, due)
+            self.client.handle_timeout(self.now)
+            self.pull()
+        self.now = end
+
+
+def ok(body: bytes = b"", *fields: str, close: bool = False, status: int = 200) -> bytes:
+    """A reply."""
+    closing = ["Connection: close"] if close else []
+    lines = [
+        f"HTTP/1.1 {status} X",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *closing,
+        *fields,
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body
