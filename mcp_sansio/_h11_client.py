@@ -58,7 +58,8 @@ class H11ClientWire:
         if exchange.body:
             self._send(h11.Data(data=exchange.body))
         self._send(h11.EndOfMessage())
-        self._pool.wake(self)
+        if self._connected:
+            self._pool.wake(self)
 
     def drop_unwanted(self, now: float) -> None:
         """Close if nobody waits for the reply that is under way."""

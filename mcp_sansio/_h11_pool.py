@@ -98,11 +98,7 @@ class H11Pool:
         if self._http.closed:
             for wire in [*self._idle]:
                 wire.close(self._clock())
-        while self._opening:
-            wire = self._opening.popleft()
-            if not wire.closed:
-                return wire
-        return None
+        return self._opening.popleft() if self._opening else None
 
     def close(self, now: float, reason: str = "closed") -> None:
         """Let go of the client, which may go on elsewhere, and close all connections."""
@@ -134,7 +130,10 @@ class H11Pool:
         self._idle.pop(wire, None)
         self.client.cancel_timer(self._too_idle, wire)
         self.client.cancel_timer(self._not_connected, wire)
-        self.wake(wire)
+        if wire in self._opening:  # nobody has heard of it
+            self._opening.remove(wire)
+        else:
+            self.wake(wire)
         self.wake(self)
 
     def repeat(self, exchange: ClientExchange) -> None:

@@ -38,7 +38,8 @@ _EVENT_ID = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OURS = (
-    *("accept", "content-type", "last-event-id"),
+    *("accept", "content-type", "content-length", "transfer-encoding", "connection", "host"),
+    *("last-event-id",),
     *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
 )
 

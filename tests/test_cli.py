@@ -189,12 +189,15 @@ def test_an_answer_that_breaks_the_protocol(fails: Fails) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("list",), "No server: put its command at the end, after --, as in `mcp-sansio list … -- python "),
+        (
+            ("list",),
+            "No server: give a URL or a command, as in `mcp-sansio list http://…` or `mcp-sansio list ",
+        ),
         (
             ("list", "python", "server.py"),
-            "Got unexpected extra arguments (python server.py) (`mcp-sansio list ",
+            "Got unexpected extra argument (server.py) (`mcp-sansio list ",
         ),
-        (("get",), "Missing argument 'NAME'."),
+        (("get",), "Missing argument '[URL] NAME'."),
         (("get", "x", "--arg", "y"), "Invalid value for '--arg': 'y' has no value: write it as KEY=VALUE."),
         (("get", "x", "--arg", "=y"), "Invalid value for '--arg': '=y' has no value"),
         (("get", "x", "--arg", "y=1", "--arg", "y=2"), "Invalid value for '--arg': 'y' is given twice."),

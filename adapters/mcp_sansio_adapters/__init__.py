@@ -6,12 +6,13 @@ treated, and what the core wants to be given by somebody who has a clock and ran
 """
 
 from ._defaults import new_keys, now, unix_offset
-from ._exceptions import ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
+from ._exceptions import CannotListen, ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
 from ._hooks import Unauthorized
 from ._process import ProcessPolicy
 from ._pump import Traffic
 
 __all__ = [
+    "CannotListen",
     "ConnectionFailed",
     "InputNotGiven",
     "ProcessPolicy",

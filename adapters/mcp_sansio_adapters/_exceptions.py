@@ -63,6 +63,10 @@ class ConnectionFailed(McpError):
         self.stderr_tail = ending.stderr_tail
 
 
+class CannotListen(ConnectionFailed):
+    """A server cannot be reached at the address where it was to listen."""
+
+
 class RequestFailed(McpError):
     """The server refused, or did not answer in time, or answered nonsense; the connection lives.
 

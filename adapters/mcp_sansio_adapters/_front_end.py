@@ -125,7 +125,7 @@ class FrontEnd(Generic[S]):
     ) -> AbstractAsyncContextManager[HttpService]:
         """Serve HTTP for the block: at any free port, and to this machine only, unless told otherwise.
 
-        Entering raises `ConnectionFailed` where we cannot listen; `url` of what it gives is the endpoint.
+        Entering raises `CannotListen` where that cannot be; `url` of what it gives is the endpoint.
         In the end the server is closed, and what is open ends. `HttpServerOptions` are the options.
         """
         from ._http_service import opened_http_service  # noqa: PLC0415  # h11 may not be there

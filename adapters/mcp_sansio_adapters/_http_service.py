@@ -10,13 +10,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_sansio.h11 import H11Config, H11ServerWire
-
 from mcp_sansio import HttpServer, RequestHead, Server
+from mcp_sansio.h11 import H11Config, H11ServerWire
 
 from ._async_server import Service, opened_service
 from ._defaults import http_config, now
-from ._exceptions import ConnectionFailed, Ending
+from ._exceptions import CannotListen, Ending
 from ._hooks import Authenticate, Unauthorized, awaited, logger
 from ._line import CLOSED
 from ._link import Link
@@ -105,11 +104,11 @@ class HttpService:
         self.service.turn()
 
     async def started(self) -> None:
-        """Return when connections are accepted; raises `ConnectionFailed` if they cannot be."""
+        """Return when connections are accepted; raises `CannotListen` if they cannot be."""
         await self._started.wait()
         if self._failure is not None:
             host, port = self._address.host, self._address.port
-            raise ConnectionFailed(Ending(f"cannot listen at {host}, port {port}: {self._failure}"))
+            raise CannotListen(Ending(f"cannot listen at {host}, port {port}: {self._failure}"))
 
     def stop(self) -> None:
         """Accept nothing more and end what is open, in good order; `run` returns soon after."""

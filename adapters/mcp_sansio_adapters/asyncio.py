@@ -112,18 +112,22 @@ class _Loop:
             raise
 
     async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
-        async with asyncio.TaskGroup() as connections:
+        connections = asyncio.TaskGroup()
 
-            def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                peer = writer.get_extra_info("peername")
-                connections.create_task(serve(_Streams((reader, writer)), peer))
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            peer = writer.get_extra_info("peername")
+            connections.create_task(serve(_Streams((reader, writer)), peer))
 
-            listening = await asyncio.start_server(accepted, address.host, address.port, **_secured(address))
-            try:
+        options = {"start_serving": False, **_secured(address)}
+        listening = await asyncio.start_server(accepted, address.host, address.port, **options)
+        try:
+            async with connections:
+                await listening.start_serving()
                 opened([each.getsockname()[:2] for each in listening.sockets])
                 await stop.wait()
-            finally:
                 listening.close()
+        finally:
+            listening.close()
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         loop = asyncio.get_running_loop()

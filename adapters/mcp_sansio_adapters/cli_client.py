@@ -7,6 +7,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
+import attrs
+
 from mcp_sansio import (
     ClientConfig,
     Diagnostic,
@@ -24,9 +26,9 @@ from mcp_sansio import (
     __version__,
 )
 
-from ._exceptions import ConnectionFailed, PromptGoneError, RequestFailed, describe_exit
+from ._exceptions import CannotListen, ConnectionFailed, PromptGoneError, RequestFailed, describe_exit
 from ._process import ProcessPolicy
-from .asyncio import AsyncClient, open_stdio_client
+from .asyncio import AsyncClient, open_http_client, open_stdio_client
 from .cli_serve import Tell
 
 
@@ -43,11 +45,20 @@ class Exit(enum.IntEnum):
     BROKEN_PIPE = 141
 
 
+@attrs.frozen
+class ServerName:
+    """Whom to ask: a URL, and what every request to it says besides, or a command."""
+
+    url: str | None = None
+    headers: Mapping[str, str] = attrs.field(factory=dict[str, str])
+    command: Sequence[str] = ()
+
+
 class Question:
     """What is asked of whom, for how long, and who hears about oddities (`tell`)."""
 
-    def __init__(self, command: Sequence[str], versions: tuple[str, ...], timeout: float, tell: Tell) -> None:
-        self._command = command
+    def __init__(self, server: ServerName, versions: tuple[str, ...], timeout: float, tell: Tell) -> None:
+        self._server = server
         self._versions = versions
         self._timeout = timeout
         self._tell = tell
@@ -79,9 +90,14 @@ class Question:
             total_timeout=self._timeout,
         )
         listing = ListingConfig(eager=False, wait=self._timeout)
+        server = self._server
+        if server.url is not None:
+            return open_http_client(
+                server.url, headers=server.headers, config=config, listing=listing, on_event=self._hear
+            )
         policy = ProcessPolicy(restarts=0)
         return open_stdio_client(
-            self._command, config=config, listing=listing, policy=policy, on_event=self._hear
+            server.command, config=config, listing=listing, policy=policy, on_event=self._hear
         )
 
     def _hear(self, event: Event) -> None:
@@ -103,18 +119,30 @@ def exit_code(error: McpError) -> Exit:
     return Exit.NO_SERVER if isinstance(failure, TimedOut) else Exit.REFUSED
 
 
-def explain(error: McpError) -> str:
-    """A failure as a sentence that says what to do."""
+def explain(error: McpError, *, url: bool = False) -> str:
+    """A failure as a sentence that says what to do. `url`: the server is one."""
+    if isinstance(error, CannotListen):
+        return f"choose another --http: {error}"
     if isinstance(error, ConnectionFailed):
+        where = _check(error.reason) if url else "the command after --"
         last = error.stderr_tail.strip().rpartition("\n")[2]
         exited = "" if error.exit_code is None else f" ({describe_exit(error.exit_code)})"
         said = f"; it said: {last}" if last else ""
-        return f"no server, check the command after --: {error.reason}{exited}{said}"
+        return f"no server, check {where}: {error.reason}{exited}{said}"
     if isinstance(error, PromptGoneError):
         close = difflib.get_close_matches(error.name, error.snapshot.by_name, 1)
         hint = f"did you mean {close[0]!r}?" if close else "`mcp-sansio list` shows what there is"
         return f"the server has no prompt {error.name!r}; {hint}"
     return str(error)
+
+
+def _check(reason: str) -> str:
+    """What may be wrong with a URL."""
+    if "HTTP 401" in reason or "HTTP 403" in reason:
+        return "what it wants to know of you (--header 'Authorization: …')"
+    if "HTTP 404" in reason or "HTTP 405" in reason:
+        return "the path of the URL"
+    return "the URL"
 
 
 def needed(snapshot: Snapshot | None, name: str, given: Mapping[str, str]) -> str:

@@ -1,8 +1,9 @@
 """The commands of `mcp-sansio`: serve a folder of prompts, ask a server for its prompts, see a demonstration.
 
 What is asked for goes to stdout, everything about it to stderr, and an error is one line that says what to
-do. The server to ask is the command after `--`; it is cut off before anything is parsed, so that none of its
-options can be taken for ours. `docs/cli.md` has the exit codes (`Exit`) and the shapes of `--json`.
+do. The server to ask is a URL, or the command after `--`, which is cut off before anything is parsed, so that
+none of its options can be taken for ours. `docs/cli.md` has the exit codes (`Exit`) and the shapes of
+`--json`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from mcp_sansio import (
 )
 
 from . import cli_show
-from .cli_client import Exit, Question, exit_code, explain
-from .cli_serve import serve_folder
+from .cli_client import Exit, Question, ServerName, exit_code, explain
+from .cli_serve import Endpoint, serve_folder
 from .demo import ERAS, run_demo
 
 NAME = "mcp-sansio"
@@ -91,7 +92,7 @@ def _guarded(function: F) -> F:
             return Exit.BROKEN_PIPE
         except McpError as error:
             _trace(debug)
-            _tell(explain(error))
+            _tell(explain(error, url=click.get_current_context().obj is None))
             return exit_code(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is ours, and told in one line
             _trace(debug)
@@ -131,8 +132,27 @@ def _chosen(versions: tuple[str, ...], era: str | None) -> tuple[str, ...]:
     return chosen
 
 
+def _fields(_context: click.Context, _parameter: click.Parameter, lines: tuple[str, ...]) -> dict[str, str]:
+    """The values of `--header`."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise click.BadParameter("a header is written as 'Name: value'.")
+        fields[name.strip()] = value.strip()
+    return fields
+
+
 def _asking(function: F) -> F:
     """The options of every command that asks a server."""
+    function = click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        callback=_fields,
+        help="A header for every request to a URL; may be repeated.",
+    )(function)
     function = click.option("--json", "as_json", is_flag=True, help="JSON in the protocol's spelling.")(
         function
     )
@@ -147,12 +167,18 @@ def _asking(function: F) -> F:
     return _revisions(function)
 
 
-def _question(versions: tuple[str, ...], era: str | None, timeout: float) -> Question:
+def _question(
+    url: str | None, headers: dict[str, str], versions: tuple[str, ...], era: str | None, timeout: float
+) -> Question:
     context = click.get_current_context()
-    if not context.obj:
-        example = f"{context.command_path} … -- python server.py"
-        raise click.UsageError(f"No server: put its command at the end, after --, as in `{example}`.")
-    return Question(context.obj, _chosen(versions, era), timeout, _tell)
+    if bool(context.obj) == (url is not None):
+        wrong = "Two servers" if url else "No server"
+        examples = f"`{context.command_path} http://…` or `{context.command_path} … -- python server.py`"
+        raise click.UsageError(f"{wrong}: give a URL or a command, as in {examples}.")
+    if headers and url is None:
+        raise click.UsageError("--header is for servers that are a URL.")
+    server = ServerName(url, headers, context.obj or ())
+    return Question(server, _chosen(versions, era), timeout, _tell)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -160,36 +186,61 @@ def _question(versions: tuple[str, ...], era: str | None, timeout: float) -> Que
 def cli() -> None:
     """Prompts of the Model Context Protocol: serve them, list them, get them.
 
-    The server to ask is a command, put at the end after --:
+    The server to ask is a URL, or a command, put at the end after --:
+
+        mcp-sansio list http://127.0.0.1:8000/mcp
 
         mcp-sansio list -- python server.py
     """
+
+
+def _address(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    """The value of `--http`: a port alone is one of this machine."""
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{text!r} has no port: write it as HOST:PORT.")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
 @cli.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--page-size", type=click.IntRange(1), default=100, show_default=True, help="Prompts per page.")
 @click.option("--watch/--no-watch", default=True, help="Whether edits are noticed and announced.")
+@click.option("--http", "address", metavar="HOST:PORT", callback=_address, help="Serve HTTP; port 0 is any.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Answer to this host name, too.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="Answer pages from there.")
 @_revisions
 @_guarded
 def serve(
     folder: Path,
+    *,
     page_size: int,
     watch: bool,
+    address: tuple[str, int] | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
     versions: tuple[str, ...],
     era: str | None,
 ) -> None:
-    """Serve the Markdown files in FOLDER as prompts, over stdin and stdout."""
+    """Serve the Markdown files in FOLDER as prompts, over stdin and stdout or over HTTP."""
     if click.get_current_context().obj is not None:
         raise click.UsageError("`serve` starts no server, so nothing belongs after --.")
-    serve_folder(folder, _chosen(versions, era), page_size=page_size, watch=watch, tell=_tell)
+    if address is None and (hosts or origins):
+        raise click.UsageError("--allow-host and --allow-origin are for --http.")
+    http = None if address is None else Endpoint(*address, hosts, origins)
+    serve_folder(folder, _chosen(versions, era), page_size=page_size, watch=watch, http=http, tell=_tell)
 
 
 @cli.command("list")
+@click.argument("url", required=False)
 @_asking
 @_guarded
 def list_(as_json: bool, **options: Any) -> None:
-    """List the prompts of a server."""
+    """List the prompts of the server at URL, or of the one that the command after -- starts."""
     snapshot: Snapshot = asyncio.run(_question(**options).list())
     if as_json:
         cli_show.print_json({"prompts": [cli_show.wire(prompt) for prompt in snapshot]})
@@ -215,7 +266,7 @@ def _arguments(
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("words", nargs=-1, required=True, metavar="[URL] NAME")
 @click.option(
     "--arg",
     "arguments",
@@ -227,13 +278,19 @@ def _arguments(
 @_asking
 @_guarded
 def get(
-    name: str,
+    words: tuple[str, ...],
     arguments: dict[str, str],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Render the prompt NAME of a server."""
-    result: GetPromptResult = asyncio.run(_question(**options).get(name, arguments))
+    """Render the prompt NAME of the server at URL, or of the one that the command after -- starts."""
+    *urls, name = words
+    if len(urls) > 1:
+        raise click.UsageError(
+            f"Too many words: {' '.join(words)}; arguments of a prompt are given by --arg."
+        )
+    question = _question(urls[0] if urls else None, **options)
+    result: GetPromptResult = asyncio.run(question.get(name, arguments))
     if as_json:
         cli_show.print_json(cli_show.wire(result))
     else:

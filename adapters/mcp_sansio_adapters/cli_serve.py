@@ -1,14 +1,18 @@
-"""Serves a folder of prompts over stdin and stdout, and keeps up with its files."""
+"""Serves a folder of prompts over stdin and stdout or over HTTP, and keeps up with its files."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+
+import attrs
 
 from mcp_sansio import (
     Catalogue,
+    HttpServerConfig,
     Implementation,
     McpError,
     PromptServer,
@@ -18,37 +22,80 @@ from mcp_sansio import (
     __version__,
 )
 
-from ._defaults import new_keys
-from .asyncio import serve_stdio
+from ._defaults import new_keys, unix_offset
+from .asyncio import serve_http, serve_stdio
 from .folder import Problem, PromptFolder
 
 Tell = Callable[[str], None]
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def serve_folder(root: Path, versions: tuple[str, ...], *, page_size: int, watch: bool, tell: Tell) -> None:
-    """Serve `root` until the client is done. `tell` gets what is wrong with its files, a line each."""
+@attrs.frozen
+class Endpoint:
+    """Where to serve HTTP, and to whom besides callers on this machine."""
+
+    host: str
+    port: int
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+def serve_folder(
+    root: Path,
+    versions: tuple[str, ...],
+    *,
+    page_size: int,
+    watch: bool,
+    http: Endpoint | None = None,
+    tell: Tell,
+) -> None:
+    """Serve `root` until the client is done, or over HTTP until a signal comes. `tell` gets what is wrong
+    with its files, a line each, and the URL.
+    """
     folder, catalogue = PromptFolder(root), Catalogue()
     _report(folder.load(catalogue), tell)
-    if sys.stdin.isatty():
+    if http is None and sys.stdin.isatty():
         tell("this waits for an MCP client on stdin, and is for one to start; Ctrl-D ends it")
     prompts = PromptServer(
         catalogue,
-        PromptServerConfig(keys=new_keys(), page_size=page_size, list_changed=watch, completions=False),
+        PromptServerConfig(
+            keys=new_keys(),
+            unix_offset=unix_offset(),
+            page_size=page_size,
+            list_changed=watch,
+            completions=False,
+        ),
     )
     info = Implementation("mcp-sansio", __version__, "Prompt folder")
     server = Server(ServerConfig(info=info, versions=versions), prompts)
-    asyncio.run(_serve(server, (folder, catalogue) if watch else None, tell))
+    serving = partial(serve_stdio, server) if http is None else partial(_serve_http, server, http, tell)
+    asyncio.run(_serve(serving, (folder, catalogue) if watch else None, tell))
 
 
-async def _serve(server: Server, watched: tuple[PromptFolder, Catalogue] | None, tell: Tell) -> None:
+async def _serve_http(server: Server, http: Endpoint, tell: Tell) -> None:
+    config = HttpServerConfig(hosts=http.hosts, origins=http.origins)
+
+    def started(url: str) -> None:
+        tell(f"serving at {url}, Ctrl-C ends it")
+        if not http.hosts and http.host not in LOOPBACK:
+            tell("it answers to loopback names only: --allow-host adds those by which others reach it")
+
+    await serve_http(server, http.host, http.port, config=config, started=started)
+
+
+async def _serve(
+    serving: Callable[[], Awaitable[None]], watched: tuple[PromptFolder, Catalogue] | None, tell: Tell
+) -> None:
     """Serve, and follow the folder meanwhile."""
     if watched is None:
-        await serve_stdio(server)
+        await serving()
         return
-    async with asyncio.TaskGroup() as group:
-        follower = group.create_task(_follow(*watched, tell))
-        await serve_stdio(server)
+    follower = asyncio.create_task(_follow(*watched, tell))
+    try:
+        await serving()
+    finally:
         follower.cancel()
+        await asyncio.wait((follower,))
 
 
 async def _follow(folder: PromptFolder, catalogue: Catalogue, tell: Tell) -> None:
