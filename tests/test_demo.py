@@ -24,18 +24,24 @@ def steps(output: str) -> list[str]:
     return [line.split()[1] for line in output.splitlines() if line[:2].strip().isdigit()]
 
 
-def test_our_own_server_passes_every_step_in_both_eras() -> None:
+def test_our_own_server_passes_every_step_over_both_transports_in_both_eras() -> None:
     done = demo("--patience", "60")
     assert (done.returncode, done.stderr) == (0, "")
-    assert steps(done.stdout) == 2 * STEPS
-    legacy, modern = (done.stdout.index(f"── {version}:") for version in (LEGACY, MODERN))
-    assert 0 < legacy < modern
-    assert done.stdout.count("26 prompts in 4 pages:") == 2
-    assert done.stdout.count("~ code/review: title “Review a change” → “Review a pull request”") == 2
-    assert done.stdout.count("cost: ") == 2 * len(STEPS) + 1
+    assert steps(done.stdout) == 4 * STEPS
+    parts = [f"── {version} over {name}:" for name in ("stdio", "HTTP") for version in (LEGACY, MODERN)]
+    assert sorted(parts, key=done.stdout.index) == parts
+    assert done.stdout.count("26 prompts in 4 pages:") == 4
+    assert done.stdout.count("~ code/review: title “Review a change” → “Review a pull request”") == 4
+    assert done.stdout.count("cost: ") == 4 * len(STEPS) + 1
     assert "✗" not in done.stdout
     assert "\x1b" not in done.stdout
-    assert "All 14 steps came out right" in done.stdout.splitlines()[-2]
+    assert "All 28 steps came out right" in done.stdout.splitlines()[-2]
+
+
+def test_one_transport_may_be_enough() -> None:
+    done = demo("--patience", "60", "--transport", "http", "--era", "modern")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert steps(done.stdout) == STEPS
 
 
 MISBEHAVIOUR: dict[str, tuple[dict[str, object], str, str]] = {

@@ -34,7 +34,7 @@ from mcp_sansio import (
 from . import cli_show
 from .cli_client import Exit, Question, ServerName, exit_code, explain
 from .cli_serve import Endpoint, serve_folder
-from .demo import ERAS, run_demo
+from .demo import ERAS, NAMES, run_demo
 
 NAME = "mcp-sansio"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -300,8 +300,10 @@ def get(
 @cli.command()
 @click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=10.0, hidden=True)
 @click.option("--era", type=click.Choice(tuple(ERAS)), help="One era instead of both.")
+@click.option("--transport", type=click.Choice(tuple(NAMES)), help="One transport instead of both.")
 @_guarded
-def demo(patience: float, era: str | None) -> None:
+def demo(patience: float, era: str | None, transport: str | None) -> None:
     """See a client and a server live through edits, a storm, stale names and a crash, in both eras."""
     eras = ERAS if era is None else (era,)
-    run_demo(click.get_current_context().obj, eras=eras, patience=patience)
+    transports = None if transport is None else (transport,)
+    run_demo(click.get_current_context().obj, eras=eras, transports=transports, patience=patience)

@@ -8,9 +8,7 @@ fails when that takes longer than anybody's patience.
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -34,18 +32,16 @@ from mcp_sansio import (
 
 from ._exceptions import PromptGoneError, RequestFailed
 from ._pump import Traffic
-from .asyncio import AsyncClient, Changes, open_stdio_client
+from .asyncio import AsyncClient, Changes
 from .cli_show import amount
 from .demo_report import Report, counted, differences, spent
 from .demo_scene import Scene
+from .demo_server import HOSTS
 
 EDITS = 200
 PAUSE = 0.005
 ANSWER = 20.0
 """How long the server may take to answer, in seconds."""
-
-_WITH_PID = ("/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"')
-"""Writes the process id of a command to a file, and becomes the command."""
 
 
 class StepFailed(McpError):
@@ -69,17 +65,24 @@ class Witness:
 
 
 class Play:
-    """One client and the server that it starts, in one revision of the protocol."""
+    """One client and its server, over one transport, in one revision of the protocol."""
 
     def __init__(
-        self, scene: Scene, command: Sequence[str], version: str, report: Report, patience: float
+        self,
+        scene: Scene,
+        command: Sequence[str],
+        report: Report,
+        *,
+        transport: str,
+        version: str,
+        patience: float,
     ) -> None:
         self._scene = scene
         self._command = command
+        self._transport = transport
         self.version = version
         self._report = report
         self._patience = patience
-        self._pid_file = scene.root.parent / "server.pid"
         self._witness = Witness()
         self._stack = AsyncExitStack()
         self.step = ""
@@ -111,9 +114,12 @@ class Play:
     # --- the steps ---
 
     async def _connect(self) -> Traffic:
-        self._report.say(f"A child process is started: {shown(self._command)}")
-        command = (*_WITH_PID, str(self._pid_file), *self._command)
-        self._client = await self._stack.enter_async_context(self._open(command, ListingConfig(wait=ANSWER)))
+        at_a_port = " --http 127.0.0.1:0" if self._transport == "http" else ""
+        self._report.say(f"A child process is started: {shown(self._command)}{at_a_port}")
+        self._host = HOSTS[self._transport](self._command, self._scene.root.parent)
+        self._stack.callback(self._host.close)
+        listing = ListingConfig(wait=ANSWER)
+        self._client = await self._stack.enter_async_context(self._open(listing, first=True))
         agreed = self._client.negotiated
         name = "a nameless server" if agreed.server_info is None else agreed.server_info.name
         if agreed.version != self.version:
@@ -199,9 +205,7 @@ class Play:
         """With a client that hears of changes and does nothing about them until it is asked."""
         self._report.say("A second client keeps no list up to date, so it asks for what is there no more.")
         witness = Witness()
-        async with self._open(
-            self._command, ListingConfig(eager=False, max_wait=0.05, wait=ANSWER), witness
-        ) as client:
+        async with self._open(ListingConfig(eager=False, max_wait=0.05, wait=ANSWER), witness) as client:
             self._check(await client.list_prompts())
             await self._redefined(client, witness)
             await self._gone(client, witness)
@@ -245,29 +249,30 @@ class Play:
 
     async def _restart(self) -> Traffic:
         before, changes = attrs.evolve(self._client.traffic), self._client.changes()
-        old = int(self._pid_file.read_text())
-        os.killpg(old, signal.SIGKILL)
+        old = self._host.pid
+        self._host.kill()
         self._scene.write("ops/postmortem", "Look at an outage", "What broke, and what kept the rest alive?")
         self._report.say(f"Process {old} is killed, and a file is added while nobody serves the folder.")
+        self._host.revive()
         await self._converges(changes)
-        new = int(self._pid_file.read_text())
-        if new == old or self._witness.losses != 1:
+        new = self._host.pid
+        if new == old or self._witness.losses > 1:
             raise StepFailed(f"the server was to be started again once, not {self._witness.losses} times")
         self._witness.losses = 0
         await self._rendered(self._client, "ops/postmortem", {})
-        self._report.say(f"The client starts process {new} and lists anew.")
+        self._report.say(f"{self._host.revives} process {new}, and the client lists anew.")
         self._report.proved("The list of the files, the new one among them.")
         return spent(before, self._client.traffic)
 
     # --- what steps are made of ---
 
     def _open(
-        self, command: Sequence[str], listing: ListingConfig, witness: Witness | None = None
+        self, listing: ListingConfig, witness: Witness | None = None, *, first: bool = False
     ) -> AbstractAsyncContextManager[AsyncClient]:
         info = Implementation("mcp-sansio-demo", __version__)
         config = ClientConfig(info=info, versions=(self.version,), quiet_timeout=ANSWER, total_timeout=ANSWER)
         hear = (witness or self._witness).hear
-        return open_stdio_client(command, config=config, listing=listing, on_event=hear)
+        return self._host.open(first=first, config=config, listing=listing, on_event=hear)
 
     async def _announced(self, witness: Witness) -> None:
         """Wait until the server has said that its list changed."""
