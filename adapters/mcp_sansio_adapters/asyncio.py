@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
+from ._dial import dial
 from ._fds import READ_SIZE
 from ._front_end import FrontEnd
 from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Loop, Opened, Tasks
@@ -46,7 +47,6 @@ __all__ = [
     "serve_stream",
 ]
 
-EYEBALLS_DELAY = 0.25
 TLS_FAREWELL = 1.0
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -99,17 +99,9 @@ class _Loop:
         task.add_done_callback(_detached.discard)
 
     async def connect(self, address: Address) -> ByteStream:
-        """In a task of its own: a connection that is made while we are cancelled must be closed."""
-        options = {"happy_eyeballs_delay": EYEBALLS_DELAY, **_secured(address)}
-        opening = asyncio.create_task(asyncio.open_connection(address.host, address.port, **options))
-        try:
-            return _Streams(await asyncio.shield(opening))
-        except asyncio.CancelledError:
-            opening.cancel()
-            await asyncio.wait((opening,))
-            if not opening.cancelled() and opening.exception() is None:
-                opening.result()[1].transport.abort()
-            raise
+        connected = await dial(address.host, address.port)
+        secured = _secured(address, server_hostname=address.host)
+        return _Streams(await asyncio.open_connection(sock=connected, **secured))
 
     async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
         connections = asyncio.TaskGroup()
@@ -187,7 +179,7 @@ async def _to_its_end(task: asyncio.Task[Any]) -> None:
         raise cancelled
 
 
-def _secured(address: Address) -> dict[str, Any]:
+def _secured(address: Address, **more: Any) -> dict[str, Any]:
     """The options of a connection; they are not allowed without TLS."""
     if address.tls is None:
         return {}
@@ -195,6 +187,7 @@ def _secured(address: Address) -> dict[str, Any]:
         "ssl": address.tls,
         "ssl_handshake_timeout": TLS_PATIENCE,
         "ssl_shutdown_timeout": TLS_FAREWELL,
+        **more,
     }
 
 
