@@ -51,7 +51,7 @@ def test_front_matter_becomes_the_listed_prompt() -> None:
         "model: anything, for others read it too\n"
         "---\n"
         "\n"
-        "Hello {{who}}!\n"
+        "Hello {{who}}{{how}}!\n"
     )
     assert parsed.prompt == Prompt(
         name="greet",
@@ -63,7 +63,7 @@ def test_front_matter_becomes_the_listed_prompt() -> None:
             Icon("b.svg", None, ("16x16", "32x32")),
         ),
     )
-    assert parsed.body == "Hello {{who}}!"
+    assert parsed.body == "Hello {{who}}{{how}}!"
     assert (parsed.problems, parsed.sound) == ((), True)
 
 
@@ -158,7 +158,7 @@ def test_a_field_of_the_wrong_form_costs_the_field(field: str, problem: str) -> 
 
 def test_one_bad_argument_leaves_the_others() -> None:
     parsed = parse(
-        "---\narguments: [{name: a}, {name: ''}, {name: b}, {name: a, required: true}]\n---\nHello"
+        "---\narguments: [{name: a}, {name: ''}, {name: b}, {name: a, required: true}]\n---\n{{a}}{{b}}"
     )
     assert parsed.prompt.arguments == (PromptArgument("a"), PromptArgument("b"))
     assert [problem.reason.split(":")[0] for problem in parsed.problems] == ["arguments", "arguments"]
@@ -212,6 +212,11 @@ def test_what_names_no_argument_stays_and_is_reported() -> None:
     assert [str(each) for each in parsed.problems] == [
         "greet.md: no declared argument, so left as it is: {{PROJECT}}, {{f.x}}"
     ]
+
+
+def test_an_argument_that_the_text_does_not_have_is_reported() -> None:
+    body = "---\narguments: [{name: a, required: true}, {name: b}, {name: c}]\n---\nHello {{ b }}"
+    assert problems(body) == ["greet.md: declared as an argument, but not in the text: {{a}}, {{c}}"]
 
 
 def test_any_argument_name_can_be_rendered() -> None:

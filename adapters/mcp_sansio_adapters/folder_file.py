@@ -91,7 +91,7 @@ def parse_file(file: str, raw: bytes) -> PromptFile:
     stem = _stem(base)
     if matter is None:
         problems = _fenced(file, text)
-        return PromptFile(Prompt(folder + slash + stem), body, (*problems, *_undeclared(file, body, ())))
+        return PromptFile(Prompt(folder + slash + stem), body, (*problems, *_mismatched(file, body, ())))
     fields = _Fields(file)
     fields.load(matter)
     prompt = Prompt(
@@ -101,7 +101,7 @@ def parse_file(file: str, raw: bytes) -> PromptFile:
         arguments=fields.arguments(),
         icons=fields.icons(),
     )
-    problems = (*fields.problems, *_undeclared(file, body, prompt.arguments))
+    problems = (*fields.problems, *_mismatched(file, body, prompt.arguments))
     return PromptFile(prompt, body, problems, fields.sound)
 
 
@@ -143,12 +143,16 @@ def _fenced(file: str, text: str) -> tuple[Problem, ...]:
     return (Problem(file, 1, "the front matter is in a code fence and is not read: take the fence away"),)
 
 
-def _undeclared(file: str, body: str, arguments: tuple[PromptArgument, ...]) -> Iterator[Problem]:
-    declared = {argument.name for argument in arguments}
+def _mismatched(file: str, body: str, arguments: tuple[PromptArgument, ...]) -> Iterator[Problem]:
+    """What the text and the declared arguments say of each other."""
+    declared = {argument.name: None for argument in arguments}
     names = dict.fromkeys(match[1].strip(" \t") for match in _PLACEHOLDER.finditer(body))
     strange = [f"{{{{{name}}}}}" for name in names if name not in declared]
     if strange:
         yield Problem(file, None, f"no declared argument, so left as it is: {', '.join(strange)}")
+    unused = [f"{{{{{name}}}}}" for name in declared if name not in names]
+    if unused:
+        yield Problem(file, None, f"declared as an argument, but not in the text: {', '.join(unused)}")
 
 
 def _is_name(name: str) -> bool:
