@@ -114,8 +114,6 @@ VISIT = Table(
     },
 )
 
-_OVER = (Visit.LAST, Visit.CLOSED)
-
 
 class H11ServerWire:
     """A connection that an HTTP server has accepted. `token` is the adapter's own.
@@ -164,11 +162,11 @@ class H11ServerWire:
         """Whether input is welcome; not while too much of later requests is kept."""
         if self._state is Visit.ASKING or (self._state is Visit.OPEN and self._complete):
             return self._kept < self._config.max_pipelined
-        return self._state not in _OVER
+        return not self._over()
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take bytes in; what they ask for happens before this returns."""
-        if not data or self._state in _OVER or self._state is Visit.LINGERING:
+        if not data or self._over() or self._state is Visit.LINGERING:
             return
         now = self._server.tick(now)
         self._h11.receive_data(data)
@@ -179,10 +177,10 @@ class H11ServerWire:
         """The peer has finished, which for HTTP means that it does not wait for anything any more; what
         has been said already is written.
         """
-        if self._state in _OVER:
+        if self._over():
             return
         self._pull()
-        if self._state not in _OVER:
+        if not self._over():
             self._end(now, reason)
 
     def data_to_send(self) -> list[bytes]:
@@ -213,6 +211,9 @@ class H11ServerWire:
         self._move(VisitInput.ABORT)
         self._cancel_timers()
         self._server.wake(self)
+
+    def _over(self) -> bool:
+        return self._state in (Visit.LAST, Visit.CLOSED)
 
     # --- whose request it is ---
 
