@@ -156,6 +156,15 @@ def test_a_field_of_the_wrong_form_costs_the_field(field: str, problem: str) -> 
     assert parsed.sound
 
 
+@pytest.mark.parametrize("role", ["system", "assistant", "[user]"])
+def test_a_text_has_no_other_role_than_the_users(role: str) -> None:
+    parsed = parse(f"---\ndescription: x\nrole: {role}\n---\nHello")
+    assert [str(each) for each in parsed.problems] == [
+        "greet.md:3: role: is ignored: the text is a message of the user"
+    ]
+    assert parse("---\nrole: user\n---\nHello").problems == ()
+
+
 def test_one_bad_argument_leaves_the_others() -> None:
     parsed = parse(
         "---\narguments: [{name: a}, {name: ''}, {name: b}, {name: a, required: true}]\n---\n{{a}}{{b}}"

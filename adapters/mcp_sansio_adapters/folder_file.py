@@ -94,6 +94,7 @@ def parse_file(file: str, raw: bytes) -> PromptFile:
         return PromptFile(Prompt(folder + slash + stem), body, (*problems, *_mismatched(file, body, ())))
     fields = _Fields(file)
     fields.load(matter)
+    fields.check_role()
     prompt = Prompt(
         name=folder + slash + fields.name(stem),
         title=fields.text("title"),
@@ -219,6 +220,11 @@ class _Fields:
             return value or None
         self._report(key, f"must be text, but YAML reads a {type(value).__name__}: put it in quotes")
         return None
+
+    def check_role(self) -> None:
+        """Report a role that is not the user's: the text would not be what its author takes it for."""
+        if self._values.get("role") not in (None, "user"):
+            self._report("role", "is ignored: the text is a message of the user")
 
     def arguments(self) -> tuple[PromptArgument, ...]:
         """The arguments, in the order in which they are written."""
