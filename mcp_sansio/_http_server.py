@@ -277,12 +277,12 @@ class HttpServer:
     # --- legacy sessions ---
 
     def _initialize(self, exchange: HttpExchange, message: Request, now: float) -> None:
-        """Open a session, if the core opens one; what it answers goes out in any case."""
+        """Open a session, if the core opens one; what it answers goes out in any case. The revision is agreed
+        upon in the body: a version header is for "all subsequent requests".
+        """
         sessions = self._sessions
         if "mcp-session-id" in exchange.request.fields and sessions is not None:
             self._in_session(exchange, message, now)
-            return
-        if self._wrong_version(exchange, message.id):
             return
         if sessions is not None and not sessions.make_room(now):
             exchange.refuse(503, "there are too many sessions", INTERNAL_ERROR, message.id)

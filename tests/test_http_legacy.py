@@ -71,11 +71,17 @@ def test_an_initialize_with_a_modern_header_and_no_envelope_is_malformed() -> No
 
 @pytest.mark.parametrize("version", ["2025-03-25", "x", "2024-11-05, 2025-03-26"])
 def test_a_version_header_that_names_nothing_is_a_bad_request(version: str) -> None:
-    web = Web()
-    assert web.post(INITIALIZE, {"MCP-Protocol-Version": version}).status == 400
-    session = web.session()
+    session = Web().session()
     assert session.post({"id": 1, "method": "ping"}, {"MCP-Protocol-Version": version}).status == 400
     assert session.open("GET", {"MCP-Protocol-Version": version}).status == 400
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2099-01-01", "x"])
+def test_a_version_is_agreed_upon_in_the_body(version: str) -> None:
+    """A newer client may put its own into a header, and is answered by one that both have."""
+    reply = Web(versions=("2025-06-18",)).post(INITIALIZE, {"MCP-Protocol-Version": version})
+    assert (reply.status, reply.json["result"]["protocolVersion"]) == (200, "2025-06-18")
+    assert Web().post(INITIALIZE, {"MCP-Protocol-Version": version}).status == 200
 
 
 def test_a_session_needs_no_version_header() -> None:
