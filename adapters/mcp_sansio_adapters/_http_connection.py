@@ -11,9 +11,9 @@ import ssl
 from collections.abc import Callable
 
 import attrs
-from mcp_sansio.h11 import H11ClientWire, H11Pool, H11PoolConfig
 
 from mcp_sansio import HttpUrl, RequestHeaders
+from mcp_sansio.h11 import H11ClientWire, H11Pool, H11PoolConfig
 
 from ._connection import Connection
 from ._defaults import now
