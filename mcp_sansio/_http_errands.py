@@ -50,7 +50,7 @@ class ClientErrand(Errand):
 
     def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes = b"") -> None:
         self.method = method
-        self.target = http.target
+        self.target: str = http.target
         self.headers = headers
         self.body = body
         self._http = http
@@ -95,7 +95,7 @@ class Asking(ClientErrand):
         self, http: HttpClient, wire_id: RequestId, what: str, headers: Headers, body: bytes
     ) -> None:
         super().__init__(http, "POST", headers, body)
-        self.repeatable = what in SAFE
+        self.repeatable: bool = what in SAFE
         self.id = wire_id
         self._what = what
         self._last_id: str | None = None
@@ -174,7 +174,7 @@ class Asking(ClientErrand):
 class Telling(ClientErrand):
     """A message that asks for no reply (a notification, or a response), or the end of a session."""
 
-    urgent = True
+    urgent: bool = True
 
     def __init__(self, http: HttpClient, method: str, headers: Headers, body: bytes, what: str) -> None:
         super().__init__(http, method, headers, body)
