@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import enum
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import errno
+import re
+import socket
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 import attrs
 
@@ -13,7 +17,9 @@ from mcp_sansio import (
     ClientConfig,
     Diagnostic,
     Event,
+    Failure,
     GetPromptResult,
+    HttpFailed,
     Implementation,
     InvalidReply,
     ListingConfig,
@@ -26,7 +32,14 @@ from mcp_sansio import (
     __version__,
 )
 
-from ._exceptions import CannotListen, ConnectionFailed, PromptGoneError, RequestFailed, describe_exit
+from ._exceptions import (
+    CannotListen,
+    ConnectionFailed,
+    Ending,
+    PromptGoneError,
+    RequestFailed,
+    describe_exit,
+)
 from ._process import ProcessPolicy
 from .asyncio import AsyncClient, open_http_client, open_stdio_client
 from .cli_serve import Tell
@@ -82,7 +95,21 @@ class Question:
                     error.args = (f"{error}; add{missing}",)
                 raise
 
-    def _connected(self) -> AbstractAsyncContextManager[AsyncClient]:
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[AsyncClient]:
+        """A client of the server. A process that is silent may say on stderr why, so that its end is
+        waited for; a URL has only its answer.
+        """
+        seconds = self._timeout if self._server.url is not None else None
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(seconds):
+                    client = await stack.enter_async_context(self._opened())
+            except TimeoutError:
+                raise ConnectionFailed(Ending(f"no answer within {self._timeout:g} s")) from None
+            yield client
+
+    def _opened(self) -> AbstractAsyncContextManager[AsyncClient]:
         config = ClientConfig(
             info=Implementation("mcp-sansio", __version__),
             versions=self._versions,
@@ -111,12 +138,18 @@ def exit_code(error: McpError) -> Exit:
         return Exit.USAGE
     if isinstance(error, ConnectionFailed):
         return Exit.NO_SERVER
-    failure = error.failure if isinstance(error, RequestFailed) else None
-    if isinstance(failure, WalkFailed):
-        failure = failure.failure or InvalidReply("the list does not end")
+    failure = _cause(error)
     if isinstance(failure, InvalidReply):
         return Exit.BAD_ANSWER
     return Exit.NO_SERVER if isinstance(failure, TimedOut) else Exit.REFUSED
+
+
+def _cause(error: McpError) -> Failure | None:
+    """Why a request failed."""
+    failure = error.failure if isinstance(error, RequestFailed) else None
+    if isinstance(failure, WalkFailed):
+        return failure.failure or InvalidReply("the list does not end")
+    return failure
 
 
 def explain(error: McpError, *, url: bool = False) -> str:
@@ -133,16 +166,30 @@ def explain(error: McpError, *, url: bool = False) -> str:
         close = difflib.get_close_matches(error.name, error.snapshot.by_name, 1)
         hint = f"did you mean {close[0]!r}?" if close else "`mcp-sansio list` shows what there is"
         return f"the server has no prompt {error.name!r}; {hint}"
+    if url and isinstance(_cause(error), HttpFailed):
+        return f"{error}; check {_check(str(error))}"
     return str(error)
+
+
+_CHECKS = (
+    (rf"\[Errno {errno.ECONNREFUSED}\]", "the port of the URL, and whether the server runs"),
+    (rf"\[Errno ({socket.EAI_NONAME}|{socket.EAI_AGAIN}|{socket.EAI_NODATA})\]", "the host of the URL"),
+    (r"CERTIFICATE_VERIFY_FAILED", "its certificate (SSL_CERT_FILE names whom to trust)"),
+    (r"\[SSL: (WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE)\]", "whether it is http:// rather than https://"),
+    (r"HTTP (403|421)\b.*\bHost\b", "by which names it may be reached (of `serve`: --allow-host)"),
+    (r"HTTP 40[13]\b", "whether it knows you (--header 'Authorization: …')"),
+    (r"HTTP 5\d\d\b", "whether the server is well"),
+    (r"redirects to", "the URL, for it leads elsewhere"),
+    (r"(?i)<!doctype html|<html", "the path of the URL, for what is there is a web page"),
+    (r"HTTP 40[45]\b", "the path of the URL"),
+    (r"", "the URL"),
+)
+"""What to look at first, by what the reason says; of several the first counts."""
 
 
 def _check(reason: str) -> str:
     """What may be wrong with a URL."""
-    if "HTTP 401" in reason or "HTTP 403" in reason:
-        return "what it wants to know of you (--header 'Authorization: …')"
-    if "HTTP 404" in reason or "HTTP 405" in reason:
-        return "the path of the URL"
-    return "the URL"
+    return next(what for pattern, what in _CHECKS if re.search(pattern, reason))
 
 
 def needed(snapshot: Snapshot | None, name: str, given: Mapping[str, str]) -> str:

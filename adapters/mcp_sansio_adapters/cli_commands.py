@@ -12,6 +12,7 @@ import asyncio
 import functools
 import io
 import os
+import re
 import shutil
 import sys
 import traceback
@@ -26,6 +27,8 @@ from mcp_sansio import (
     LEGACY_VERSIONS,
     MODERN_VERSIONS,
     GetPromptResult,
+    HttpUrl,
+    LocalProtocolError,
     McpError,
     Snapshot,
     __version__,
@@ -33,10 +36,11 @@ from mcp_sansio import (
 
 from . import cli_show
 from .cli_client import Exit, Question, ServerName, exit_code, explain
-from .cli_serve import Endpoint, serve_folder
+from .cli_serve import REPLIES, Endpoint, Reply, serve_folder
 from .demo import ERAS, NAMES, run_demo
 
 NAME = "mcp-sansio"
+_ADDRESS = re.compile(r"(?:(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]*)):)?([0-9]{1,5})")
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -139,6 +143,8 @@ def _fields(_context: click.Context, _parameter: click.Parameter, lines: tuple[s
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
             raise click.BadParameter("a header is written as 'Name: value'.")
+        if name.strip().lower() in (each.lower() for each in fields):
+            raise click.BadParameter(f"{name.strip()!r} is given twice.")
         fields[name.strip()] = value.strip()
     return fields
 
@@ -177,8 +183,18 @@ def _question(
         raise click.UsageError(f"{wrong}: give a URL or a command, as in {examples}.")
     if headers and url is None:
         raise click.UsageError("--header is for servers that are a URL.")
+    if url is not None:
+        _must_be_a_url(url)
     server = ServerName(url, headers, context.obj or ())
     return Question(server, _chosen(versions, era), timeout, _tell)
+
+
+def _must_be_a_url(text: str) -> None:
+    try:
+        HttpUrl.parse(text)
+    except LocalProtocolError as error:
+        hint = "" if "://" in text else "; a command stands after --"
+        raise click.UsageError(f"{error}{hint}.") from None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -200,10 +216,10 @@ def _address(
     """The value of `--http`: a port alone is one of this machine."""
     if text is None:
         return None
-    host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
-        raise click.BadParameter(f"{text!r} has no port: write it as HOST:PORT.")
-    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match[3]) > 65535:
+        raise click.BadParameter(f"{text!r} is no address: write it as HOST:PORT, or [::1]:PORT.")
+    return match[1] or match[2] or "127.0.0.1", int(match[3])
 
 
 @cli.command()
@@ -213,6 +229,7 @@ def _address(
 @click.option("--http", "address", metavar="HOST:PORT", callback=_address, help="Serve HTTP; port 0 is any.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Answer to this host name, too.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="Answer pages from there.")
+@click.option("--reply", type=click.Choice(REPLIES), help="Answer as one JSON body, or a stream of events.")
 @_revisions
 @_guarded
 def serve(
@@ -223,15 +240,16 @@ def serve(
     address: tuple[str, int] | None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
+    reply: Reply | None,
     versions: tuple[str, ...],
     era: str | None,
 ) -> None:
     """Serve the Markdown files in FOLDER as prompts, over stdin and stdout or over HTTP."""
     if click.get_current_context().obj is not None:
         raise click.UsageError("`serve` starts no server, so nothing belongs after --.")
-    if address is None and (hosts or origins):
-        raise click.UsageError("--allow-host and --allow-origin are for --http.")
-    http = None if address is None else Endpoint(*address, hosts, origins)
+    if address is None and (hosts or origins or reply):
+        raise click.UsageError("--allow-host, --allow-origin and --reply are for --http.")
+    http = None if address is None else Endpoint(*address, hosts, origins, reply or "auto")
     serve_folder(folder, _chosen(versions, era), page_size=page_size, watch=watch, http=http, tell=_tell)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import attrs
 
@@ -27,17 +28,20 @@ from .asyncio import serve_http, serve_stdio
 from .folder import Problem, PromptFolder
 
 Tell = Callable[[str], None]
+Reply: TypeAlias = Literal["auto", "json", "sse"]
+REPLIES = ("auto", "json", "sse")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @attrs.frozen
 class Endpoint:
-    """Where to serve HTTP, and to whom besides callers on this machine."""
+    """Where to serve HTTP, to whom besides callers on this machine, and in which form."""
 
     host: str
     port: int
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    reply: Reply = "auto"
 
 
 def serve_folder(
@@ -73,7 +77,7 @@ def serve_folder(
 
 
 async def _serve_http(server: Server, http: Endpoint, tell: Tell) -> None:
-    config = HttpServerConfig(hosts=http.hosts, origins=http.origins)
+    config = HttpServerConfig(hosts=http.hosts, origins=http.origins, reply=http.reply)
 
     def started(url: str) -> None:
         tell(f"serving at {url}, Ctrl-C ends it")
@@ -96,6 +100,8 @@ async def _serve(
     finally:
         follower.cancel()
         await asyncio.wait((follower,))
+    if not follower.cancelled():
+        follower.result()
 
 
 async def _follow(folder: PromptFolder, catalogue: Catalogue, tell: Tell) -> None:
