@@ -45,6 +45,8 @@ def _fingerprint(entry: Entry) -> bytes:
 class Entry:
     """A prompt with what serves it: `render` makes its messages, `completers` are by argument name.
 
+    Arguments are text on the wire, and text is what `render` gets, whatever it may be annotated with.
+
     Raises `LocalProtocolError` for a prompt that could not be listed: one whose values have the wrong
     types, whose name is empty or over `MAX_NAME_SIZE`, which names an argument twice, or which has
     completers for arguments that it does not have.
