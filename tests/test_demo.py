@@ -6,6 +6,8 @@ import sys
 import pytest
 from live import tampered
 
+from mcp_sansio_adapters import demo as demonstration
+
 MCP_SANSIO = (sys.executable, "-m", "mcp_sansio_adapters")
 SERVE = (*MCP_SANSIO, "serve", "{folder}", "--page-size", "8")
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -64,7 +66,9 @@ def test_a_server_that_misbehaves_fails_the_step_that_shows_it(server: str, era:
     version = LEGACY if era == "legacy" else MODERN
     done = demo("--patience", "2", "--era", era, "--", *tampered(SERVE, **how))
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"mcp-sansio: the demonstration failed at step '{step}' in {version}: {reason}")
+    assert line.startswith(
+        f"mcp-sansio: the demonstration failed at step '{step}' in {version} over stdio: {reason}"
+    )
     assert done.returncode == 1
     assert steps(done.stdout)[-1] == step
     assert "✗" in done.stdout.splitlines()[-1]
@@ -84,3 +88,40 @@ def test_a_server_that_cannot_show_it_fails_too(arguments: list[str], step: str,
     assert done.returncode == 1
     assert f"failed at step '{step}'" in done.stderr
     assert reason in done.stderr
+
+
+UNTIL_AN_EDIT = '"$@" & while [ -e "$0/data/sql.md" ]; do sleep 0.05; done; kill -9 $!'
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(
+    ("server", "step", "reason"),
+    [
+        (("sh", "-c", "echo no port >&2"), "connect", "the server does not say where it serves: no port"),
+        ((*SERVE[:-2], "--page-size", "100"), "list", "all prompts came on one page"),
+        ((*SERVE, "--no-watch"), "watch", "the server announced no change within 1 s"),
+        (("sh", "-c", UNTIL_AN_EDIT, "{folder}", *SERVE), "watch|storm", "the server ended the connection"),
+    ],
+)
+def test_a_server_at_a_port_that_does_not_show_it_fails_the_step(
+    *,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    server: tuple[str, ...],
+    step: str,
+    reason: str,
+    era: str,
+) -> None:
+    monkeypatch.setattr(demonstration, "OURS", server)
+    version = LEGACY if era == "legacy" else MODERN
+    with pytest.raises(
+        demonstration.DemoFailed, match=rf"failed at step '({step})' in {version} over HTTP: {reason}"
+    ):
+        demonstration.run_demo(eras=(era,), transports=("http",), patience=1)
+    assert "✗" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_a_server_of_your_own_is_not_at_a_port() -> None:
+    done = demo("--transport", "http", "--", *SERVE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "over stdio" in done.stderr

@@ -37,7 +37,8 @@ from mcp_sansio import (
 from . import cli_show
 from .cli_client import Exit, Question, ServerName, exit_code, explain
 from .cli_serve import REPLIES, Endpoint, Reply, serve_folder
-from .demo import ERAS, NAMES, run_demo
+from .demo import ERAS, run_demo
+from .demo_server import HOSTS
 
 NAME = "mcp-sansio"
 _ADDRESS = re.compile(r"(?:(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]*)):)?([0-9]{1,5})")
@@ -318,10 +319,13 @@ def get(
 @cli.command()
 @click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=10.0, hidden=True)
 @click.option("--era", type=click.Choice(tuple(ERAS)), help="One era instead of both.")
-@click.option("--transport", type=click.Choice(tuple(NAMES)), help="One transport instead of both.")
+@click.option("--transport", type=click.Choice(tuple(HOSTS)), help="One transport instead of both.")
 @_guarded
 def demo(patience: float, era: str | None, transport: str | None) -> None:
     """See a client and a server live through edits, a storm, stale names and a crash, in both eras."""
+    command = click.get_current_context().obj
+    if command is not None and transport == "http":
+        raise click.UsageError("A server of your own is started and spoken to over stdio.")
     eras = ERAS if era is None else (era,)
     transports = None if transport is None else (transport,)
-    run_demo(click.get_current_context().obj, eras=eras, transports=transports, patience=patience)
+    run_demo(command, eras=eras, transports=transports, patience=patience)

@@ -19,7 +19,7 @@ from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, McpError
 
 from .demo_report import Report
 from .demo_scene import Scene
-from .demo_server import HOSTS
+from .demo_server import HOSTS, NAMES
 from .demo_steps import Play, StepFailed
 
 FOLDER = "{folder}"
@@ -31,9 +31,6 @@ ERAS = {
     "legacy": (LEGACY_VERSIONS[-1], "a handshake, then a session in which the server says what changed"),
     "modern": (MODERN_VERSIONS[-1], "no handshake, no session; the client listens for changes on a stream"),
 }
-
-
-NAMES = {"stdio": "stdio", "http": "HTTP"}
 
 
 class DemoFailed(McpError):
@@ -55,7 +52,9 @@ def run_demo(
     """
     report = Report()
     report.title("Prompts over the Model Context Protocol: a server that has them, a client that wants them.")
-    report.title("What the client holds is compared with the files on disk; costs are counted on the wire.")
+    report.title(
+        "What the client holds is compared with the files on disk; costs are all that went over the wire."
+    )
     transports = transports or (("stdio",) if command else tuple(HOSTS))
     for transport, (version, character) in product(transports, map(ERAS.__getitem__, eras)):
         report.heading(f"{version} over {NAMES[transport]}: {character}")
@@ -74,5 +73,5 @@ def _play(play: Play, report: Report) -> None:
     except StepFailed as error:
         report.failed(str(error))
         raise DemoFailed(
-            f"the demonstration failed at step {play.step!r} in {play.version}: {error}"
+            f"the demonstration failed at step {play.step!r} in {play.version} over {play.transport}: {error}"
         ) from error

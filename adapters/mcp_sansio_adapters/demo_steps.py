@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 import attrs
 
 from mcp_sansio import (
+    ChannelChanged,
     ClientConfig,
     Disconnected,
     Event,
@@ -36,7 +37,7 @@ from .asyncio import AsyncClient, Changes
 from .cli_show import amount
 from .demo_report import Report, counted, differences, spent
 from .demo_scene import Scene
-from .demo_server import HOSTS
+from .demo_server import HOSTS, NAMES
 
 EDITS = 200
 PAUSE = 0.005
@@ -55,6 +56,7 @@ class Witness:
     announced: asyncio.Event = attrs.field(factory=asyncio.Event)
     walks: int = 0
     losses: int = 0
+    gaps: int = 0
 
     def hear(self, event: Event) -> None:
         """Take an event in."""
@@ -62,6 +64,7 @@ class Witness:
             self.announced.set()
         self.walks += isinstance(event, Updated)
         self.losses += isinstance(event, Disconnected)
+        self.gaps += isinstance(event, ChannelChanged) and not event.live
 
 
 class Play:
@@ -78,8 +81,8 @@ class Play:
         patience: float,
     ) -> None:
         self._scene = scene
-        self._command = command
-        self._transport = transport
+        self._host = HOSTS[transport](command, scene.root.parent)
+        self.transport = NAMES[transport]
         self.version = version
         self._report = report
         self._patience = patience
@@ -114,10 +117,9 @@ class Play:
     # --- the steps ---
 
     async def _connect(self) -> Traffic:
-        at_a_port = " --http 127.0.0.1:0" if self._transport == "http" else ""
-        self._report.say(f"A child process is started: {shown(self._command)}{at_a_port}")
-        self._host = HOSTS[self._transport](self._command, self._scene.root.parent)
-        self._stack.callback(self._host.close)
+        self._report.say(f"A child process is started: {shown(self._host.command)}")
+        self._stack.push_async_callback(self._host.close)
+        await self._host.start()
         listing = ListingConfig(wait=ANSWER)
         self._client = await self._stack.enter_async_context(self._open(listing, first=True))
         agreed = self._client.negotiated
@@ -253,14 +255,14 @@ class Play:
         self._host.kill()
         self._scene.write("ops/postmortem", "Look at an outage", "What broke, and what kept the rest alive?")
         self._report.say(f"Process {old} is killed, and a file is added while nobody serves the folder.")
-        self._host.revive()
+        await self._host.revive()
         await self._converges(changes)
         new = self._host.pid
-        if new == old or self._witness.losses > 1:
-            raise StepFailed(f"the server was to be started again once, not {self._witness.losses} times")
-        self._witness.losses = 0
+        if new == old or self._witness.gaps != 1:
+            raise StepFailed(f"the server was to be lost and found once, not {self._witness.gaps} times")
+        self._witness.gaps = self._witness.losses = 0
         await self._rendered(self._client, "ops/postmortem", {})
-        self._report.say(f"{self._host.revives} process {new}, and the client lists anew.")
+        self._report.say(self._host.comeback.format(new))
         self._report.proved("The list of the files, the new one among them.")
         return spent(before, self._client.traffic)
 
@@ -283,8 +285,8 @@ class Play:
             raise StepFailed(self._overdue(witness)) from None
 
     def _unbroken(self, witness: Witness) -> None:
-        if witness.losses and self.step != "restart":
-            raise StepFailed("the server ended the connection, and had to be started again")
+        if (witness.losses or witness.gaps) and self.step != "restart":
+            raise StepFailed("the server ended the connection, and had to be found again")
 
     def _check(self, listed: Snapshot) -> None:
         """A list must be that of the folder, each prompt once."""
