@@ -142,13 +142,14 @@ def _named(params: Mapping[str, Any], tools: Mapping[str, Tool]) -> str:
 
 
 def _responses(params: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    responses = params.get("inputResponses") or {}
-    if not isinstance(responses, dict):
+    found = params.get("inputResponses")
+    if not isinstance(found, dict | None):
         raise _Refused("inputResponses: must be an object")
-    for key, response in cast("dict[str, Any]", responses).items():
+    responses = cast("dict[str, Any]", found or {})
+    for key, response in responses.items():
         if not isinstance(response, dict):
             raise _Refused(f"inputResponses.{key}: must be an object")
-    return cast("Mapping[str, Mapping[str, Any]]", responses)
+    return responses
 
 
 # --- the tools --------------------------------------------------------------------------------------------
