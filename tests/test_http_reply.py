@@ -121,7 +121,7 @@ def test_an_answer_without_a_message(status: int, media: str | None, body: bytes
 def test_the_reason_is_how_the_body_began() -> None:
     assert after(400, "text/plain", b"No valid\n  session ID\n") == HttpFailed(400, "No valid session ID")
     assert after(503, "text/html", b"<p>" + b"x" * 1000) == HttpFailed(503, "<p>" + "x" * 197)
-    assert after(418, None, b"") == HttpFailed(418, "no message")
+    assert after(500, None, b"") == HttpFailed(500, "no message")
 
 
 def test_a_body_over_the_limit() -> None:
