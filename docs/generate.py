@@ -20,7 +20,7 @@ import attrs
 
 import mcp_sansio
 from mcp_sansio import ALL_VERSIONS, Era, _types
-from mcp_sansio._h11_server import VISIT
+from mcp_sansio._h11_visit import VISIT
 from mcp_sansio._http_exchange import EXCHANGE
 from mcp_sansio._tables import TABLES, Table
 from mcp_sansio._versions import FEATURES, Feature, era_of, supports
@@ -163,7 +163,7 @@ STOREYS = {
     "Wires": (
         *("_line_wire", "_lines", "_http_client", "_http_errands", "_http_reply", "_http_server"),
         *("_http_exchange", "_http_sessions", "_http_rules", "_sse"),
-        *("h11", "_h11_server", "_h11_client", "_h11_pool", "_url"),
+        *("h11", "_h11_server", "_h11_visit", "_h11_client", "_h11_pool", "_url"),
     ),
     "Endpoints": ("_machine", "_timers", "_tables", "_calls", "_coalescer", "_input"),
     "The client": (

@@ -8,111 +8,22 @@ body is read and dropped, so that the peer sees the answer and not a reset.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Hashable
 from typing import Any
 
-import attrs
 import h11
 
-from ._checks import from_
-from ._errors import LocalProtocolError
+from ._errors import INTERNAL_ERROR, LocalProtocolError
 from ._events import WireFailed
+from ._h11_visit import PHRASES, VISIT, H11Config, Visit, VisitInput
 from ._http_exchange import Head, HttpExchange, RequestHead
 from ._http_server import HttpServer
-from ._tables import Table
-
-_PHRASES = {
-    200: b"OK",
-    202: b"Accepted",
-    204: b"No Content",
-    400: b"Bad Request",
-    401: b"Unauthorized",
-    403: b"Forbidden",
-    404: b"Not Found",
-    405: b"Method Not Allowed",
-    406: b"Not Acceptable",
-    408: b"Request Timeout",
-    413: b"Content Too Large",
-    415: b"Unsupported Media Type",
-    431: b"Request Header Fields Too Large",
-    500: b"Internal Server Error",
-    501: b"Not Implemented",
-    503: b"Service Unavailable",
-    505: b"HTTP Version Not Supported",
-}
 
 SMALL_REST = 65_536
 """How many bytes of a body that nobody reads are better read than the connection given up."""
 
-
-@attrs.frozen(kw_only=True)
-class H11Config:
-    """How patient the connections of a server are. Times are seconds, None for ever.
-
-    `request_timeout` is what a request may take from its first byte, the first one from the connection's
-    beginning, to the last; `idle_timeout` the time between requests; `write_timeout` what the peer may take
-    to read what has been handed out. `linger` limits for how long the rest of a refused body is dropped.
-    `max_head` limits the head of a request, `max_pipelined` what is kept of later ones, in bytes.
-    """
-
-    request_timeout: float | None = attrs.field(default=60.0, validator=from_(0))
-    idle_timeout: float | None = attrs.field(default=75.0, validator=from_(0))
-    write_timeout: float | None = attrs.field(default=60.0, validator=from_(0))
-    linger: float = attrs.field(default=2.0, validator=from_(0))
-    max_head: int = attrs.field(default=65_536, validator=from_(1))
-    max_pipelined: int = attrs.field(default=65_536, validator=from_(1))
-
-
-class Visit(enum.Enum):
-    """How far a connection is with the request of the moment."""
-
-    IDLE = "idle"
-    ASKING = "asking"
-    OPEN = "open"
-    REST = "rest"
-    LINGERING = "lingering"
-    LAST = "last"
-    CLOSED = "closed"
-
-
-class VisitInput(enum.Enum):
-    """What moves a connection."""
-
-    ASK = "whose request"
-    BEGIN = "request"
-    DONE = "reply and body complete"
-    EARLY = "reply complete, body short"
-    LINGER = "reply complete, body dropped"
-    END = "nothing more is read"
-    DRAINED = "output taken"
-    ABORT = "abort"
-
-
-VISIT = Table(
-    "visit",
-    "A connection of an HTTP server: one request after the other, and a rest that nobody reads.",
-    Visit.IDLE,
-    {
-        (Visit.IDLE, VisitInput.ASK): Visit.ASKING,
-        (Visit.IDLE, VisitInput.BEGIN): Visit.OPEN,
-        (Visit.ASKING, VisitInput.BEGIN): Visit.OPEN,
-        (Visit.OPEN, VisitInput.DONE): Visit.IDLE,
-        (Visit.OPEN, VisitInput.EARLY): Visit.REST,
-        (Visit.REST, VisitInput.DONE): Visit.IDLE,
-        **{
-            (state, VisitInput.LINGER): Visit.LINGERING
-            for state in (Visit.IDLE, Visit.ASKING, Visit.OPEN, Visit.REST)
-        },
-        **{
-            (state, VisitInput.END): Visit.LAST
-            for state in (Visit.IDLE, Visit.ASKING, Visit.OPEN, Visit.REST, Visit.LINGERING)
-        },
-        (Visit.LAST, VisitInput.DRAINED): Visit.CLOSED,
-        **{(state, VisitInput.ABORT): Visit.CLOSED for state in Visit},
-    },
-)
+_OVER = (Visit.LAST, Visit.CLOSED)
 
 
 class H11ServerWire:
@@ -120,7 +31,7 @@ class H11ServerWire:
 
     With `ask`, each request waits until somebody has said whose it is: then `next_ready` returns this, and
     `pending` is its head, to be answered by `admit`, `deny` or `fail`. `peer` is for display. When the server
-    is closed every connection is to be closed as well.
+    is closed, so is every connection that has nothing to say any more.
     """
 
     def __init__(
@@ -140,15 +51,20 @@ class H11ServerWire:
         self._asks = ask
         self._peer = peer
         self._state = VISIT.start
-        self._h11 = h11.Connection(h11.SERVER, self._config.max_head)
-        self._exchange: HttpExchange | None = None
+        self._input = bytearray()
         self._out: list[bytes] = []
+        self._closing = False
+        self._prepare()
+        http.enter(self)
+        self._time(self._too_slow, self._config.request_timeout, self._server.tick(now))
+
+    def _prepare(self) -> None:
+        """Be ready to read a request."""
+        self._h11 = h11.Connection(h11.SERVER, self._config.max_head - 1)
+        self._exchange: HttpExchange | None = None
+        self._method = ""
         self._complete = False  # the body of the request
         self._rest: int | None = 0  # what is to come of it, if that is known
-        self._kept = 0
-        self._closing = False
-        self._begun = False  # the time of the request runs
-        self._begin_time(self._server.tick(now))
 
     # --- the contract of a wire ---
 
@@ -162,107 +78,136 @@ class H11ServerWire:
         """Whether input is welcome; not while too much of later requests is kept."""
         if self._state is Visit.ASKING or (self._state is Visit.OPEN and self._complete):
             return self._kept < self._config.max_pipelined
-        return not self._over()
+        return self._state not in _OVER
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take bytes in; what they ask for happens before this returns."""
-        if not data or self._over() or self._state is Visit.LINGERING:
-            return
         now = self._server.tick(now)
-        self._h11.receive_data(data)
-        self._kept += len(data)
-        self._read(now)
+        if self._state is not Visit.LINGERING and self._state not in _OVER:
+            self._input += data
+            self._read(now)
 
     def receive_eof(self, now: float, reason: str = "the peer is gone") -> None:
         """The peer has finished, which for HTTP means that it does not wait for anything any more; what
         has been said already is written.
         """
-        if self._over():
-            return
+        now = self._server.tick(now)
         self._pull()
-        if not self._over():
+        if self._state not in _OVER:
             self._end(now, reason)
 
     def data_to_send(self) -> list[bytes]:
-        """Everything that can be written now."""
+        """Everything that can be written now; to be asked again when that has been written."""
         self._pull()
         chunks, self._out = self._out, []
         if chunks:
             self._time(self._stalled, self._config.write_timeout, self._clock())
-        else:
-            self._server.cancel_timer(self._stalled, self)
+            self._server.wake(self)
+            return chunks
+        self._server.cancel_timer(self._stalled, self)
         if self._state is Visit.LAST:
-            self._move(VisitInput.DRAINED)
-            self._cancel_timers()
+            self._leave(VisitInput.DRAINED)
         return chunks
 
     def close(self, now: float) -> None:
         """Take no more requests, and close when the reply of the moment has been written."""
+        now = self._server.tick(now)
         self._closing = True
-        if self._state in (Visit.IDLE, Visit.ASKING, Visit.REST):
+        if self._state is Visit.ASKING:
+            refusal = self._http.refusal(503, "the server is shutting down", INTERNAL_ERROR, port=self)
+            self._begin(refusal, now)
+        elif self._state in (Visit.DUE, Visit.IDLE, Visit.REST):
             self._end(now, "closed")
 
     def abort(self, now: float, reason: str = "the connection broke") -> None:
         """Close at once."""
         if self.closed:
             return
-        self._drop_exchange(now, reason)
+        self._drop_exchange(self._server.tick(now), reason)
         self._out.clear()
-        self._move(VisitInput.ABORT)
-        self._cancel_timers()
+        self._server.emit(WireFailed(self, reason))
+        self._leave(VisitInput.ABORT)
         self._server.wake(self)
-
-    def _over(self) -> bool:
-        return self._state in (Visit.LAST, Visit.CLOSED)
 
     # --- whose request it is ---
 
     def admit(self, principal: str | None, now: float) -> None:
-        """The pending request comes on behalf of `principal`; None is nobody in particular."""
-        head = self._answered()
+        """The pending request comes on behalf of `principal`; None is nobody in particular.
+
+        This, `deny` and `fail` do nothing if the request is gone meanwhile, and raise `LocalProtocolError`
+        if there is none.
+        """
+        head = self._asked_about()
+        if head is None:
+            return
         now = self._server.tick(now)
-        self._begin(
-            self._http.exchange(
-                head.method, head.target, head.headers, now, principal=principal, peer=self._peer, port=self
-            ),
-            now,
-        )
+        asked = head.method, head.target, head.headers, now
+        exchange = self._http.exchange(*asked, principal=principal, peer=self._peer, port=self)
+        self._begin(exchange, now)
 
     def deny(self, challenge: str, now: float, *, status: int = 401, reason: str = "unauthorized") -> None:
         """The pending request has no right to be here: `challenge` is the `WWW-Authenticate` of the reply."""
-        self._answered()
-        refusal = self._http.unauthorized(challenge, status=status, reason=reason, port=self)
-        self._begin(refusal, self._server.tick(now))
+        if self._asked_about() is not None:
+            refusal = self._http.unauthorized(challenge, status=status, reason=reason, port=self)
+            self._begin(refusal, self._server.tick(now))
 
     def fail(self, now: float) -> None:
         """It could not be found out whose the pending request is."""
-        self._answered()
-        self._refuse(500, self._server.tick(now))
+        if self._asked_about() is not None:
+            refusal = self._http.refusal(500, "Internal error", INTERNAL_ERROR, port=self)
+            self._begin(refusal, self._server.tick(now))
 
-    def _answered(self) -> RequestHead:
-        head, self.pending = self.pending, None
-        if head is None:
+    def _asked_about(self) -> RequestHead | None:
+        if self.pending is None and self._state is not Visit.LINGERING and self._state not in _OVER:
             raise LocalProtocolError("no request is pending")
-        return head
+        return self.pending
 
     # --- requests ---
+
+    @property
+    def _kept(self) -> int:
+        """How many bytes wait to be read."""
+        return len(self._h11.trailing_data[0]) + len(self._input)
 
     def _read(self, now: float) -> None:
         """Take in what has come, so far as its turn has come."""
         try:
-            while self._state is Visit.IDLE or (
-                self._state in (Visit.OPEN, Visit.REST) and not self._complete
-            ):
-                event = self._h11.next_event()
-                if event is h11.NEED_DATA:
-                    break
-                self._kept = len(self._h11.trailing_data[0])
+            while self._reads and (event := self._next(now)) is not h11.NEED_DATA:
                 self._handle(event, now)
         except h11.RemoteProtocolError as error:
             self._server.emit(WireFailed(self, f"HTTP: {error}"))
             self._refuse(error.error_status_hint, now)
-        if self._state is Visit.IDLE and self._kept and not self._begun:
-            self._begin_time(now)
+
+    @property
+    def _reads(self) -> bool:
+        """Whether there is something to be read that belongs to the request of the moment."""
+        body = self._state in (Visit.OPEN, Visit.REST) and not self._complete
+        return body or self._state in (Visit.DUE, Visit.IDLE)
+
+    def _next(self, now: float) -> Any:
+        """What h11 makes of the input."""
+        event = self._h11.next_event()
+        while event is h11.NEED_DATA and self._feed(now):
+            event = self._h11.next_event()
+        return event
+
+    def _feed(self, now: float) -> bool:
+        """Give h11 no more input at a time than a head may have, so that any split of it is equal."""
+        kept = len(self._h11.trailing_data[0])
+        if self._h11.their_state is h11.IDLE and not kept:
+            # "A server that is expecting to receive and parse a request-line SHOULD ignore at least one
+            # empty line (CRLF) received prior to the request-line" (RFC 9112, 2.2).
+            self._input = self._input.lstrip(b"\r\n")
+        piece = bytes(self._input[: self._config.max_head - kept])
+        if not piece:
+            return False
+        del self._input[: len(piece)]
+        self._h11.receive_data(piece)
+        if self._state is Visit.IDLE:
+            self._move(VisitInput.BYTES)
+            self._server.cancel_timer(self._idle, self)
+            self._time(self._too_slow, self._config.request_timeout, now)
+        return True
 
     def _handle(self, event: Any, now: float) -> None:
         if isinstance(event, h11.Request):
@@ -280,20 +225,19 @@ class H11ServerWire:
                 self._next_cycle()
 
     def _asked(self, request: h11.Request, now: float) -> None:
+        _check_framing(request)
         fields = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers)
-        head = RequestHead(request.method.decode(), request.target.decode("latin-1"), fields, self._peer)
-        self._complete = False
+        self._method = request.method.decode()
         self._rest = _length(request)
-        if not self._begun:
-            self._begin_time(now)
-        self.pending = head
-        if not self._asks:
+        self.pending = RequestHead(self._method, request.target.decode("latin-1"), fields, self._peer)
+        if self._asks:
+            self._move(VisitInput.ASK)
+            self._server.wake(self)
+        else:
             self.admit(None, now)
-            return
-        self._move(VisitInput.ASK)
-        self._server.wake(self)
 
     def _begin(self, exchange: HttpExchange, now: float) -> None:
+        self.pending = None
         self._move(VisitInput.BEGIN)
         self._exchange = exchange
         if exchange.want_read and self._h11.they_are_waiting_for_100_continue:
@@ -325,62 +269,76 @@ class H11ServerWire:
         unread = not self._complete and (
             self._rest is None or self._rest > SMALL_REST or self._h11.they_are_waiting_for_100_continue
         )
-        closing = [("connection", "close")] if self._closing or self._http.closed or unread else []
-        fields = [*headers, *closing]
-        return h11.Response(status_code=status, headers=fields, reason=_phrase(status))
+        closing = [("connection", "close")] if unread or self._parting else []
+        reason = PHRASES.get(status, b"")
+        return h11.Response(status_code=status, headers=[*headers, *closing], reason=reason)
+
+    @property
+    def _parting(self) -> bool:
+        return self._closing or self._http.closed
 
     def _send(self, event: Any) -> None:
-        self._out += self._h11.send_with_data_passthrough(event) or ()
+        """Write something; but no reply to a HEAD has a body."""
+        if not (isinstance(event, h11.Data) and self._method == "HEAD"):
+            self._out += self._h11.send_with_data_passthrough(event) or ()
 
     def _replied(self) -> None:
-        """Go on with the next request, if there may be one."""
-        if self._h11.our_state is not h11.DONE:
-            self._leave()
+        """Go on with the next request, if there may be one.
+
+        One that has come early is not read here, for nothing happens while output is pulled.
+        """
+        if self._h11.our_state is not h11.DONE or self._parting:
+            self._part()
         elif self._complete:
             self._next_cycle()
+            if self._input:
+                self._server.set_timer(self._go_on, self._clock(), self)
         else:
             self._move(VisitInput.EARLY)
 
-    def _leave(self) -> None:
-        """Close, when what comes of the body has been dropped."""
-        if self._complete:
-            self._move(VisitInput.END)
-        else:
-            self._move(VisitInput.LINGER)
-            self._time(self._lingered, self._config.linger, self._clock())
-        self._server.cancel_timer(self._too_slow, self)
-        self._server.wake(self)
-
     def _next_cycle(self) -> None:
-        """What has come early is not read here, for nothing happens while output is pulled."""
+        """The request of the moment is over; what came after it is the beginning of the next one."""
         self._move(VisitInput.DONE)
-        self._begun = False
-        self._h11.start_next_cycle()
-        self._kept = len(self._h11.trailing_data[0])
-        if self._kept:
-            self._server.set_timer(self._go_on, self._clock(), self)
-        else:
-            self._time(self._idle, self._config.idle_timeout, self._clock())
+        self._input[:0] = self._h11.trailing_data[0]
+        self._prepare()
+        self._time(self._idle, self._config.idle_timeout, self._clock())
 
     def _refuse(self, status: int, now: float) -> None:
-        """Answer what is no request, or one that cannot be served."""
+        """Answer what is no request, or one that cannot be served, unless there is an answer already."""
         self._drop_exchange(now, "refused")
         self.pending = None
-        text = _phrase(status)
+        if self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self._end(now, "refused")
+            return
+        text = PHRASES.get(status, b"")
         fields = [("content-type", "text/plain"), ("content-length", str(len(text))), ("connection", "close")]
-        for event in (
-            h11.Response(status_code=status, headers=fields, reason=text),
-            h11.Data(data=text),
-            h11.EndOfMessage(),
-        ):
-            self._send(event)
-        self._leave()
+        self._send(h11.Response(status_code=status, headers=fields, reason=text))
+        self._send(h11.Data(data=text))
+        self._send(h11.EndOfMessage())
+        self._part()
+
+    def _part(self) -> None:
+        """Close, when what comes of the body has been dropped."""
+        if self._complete:
+            self._end(self._clock(), "no more requests")
+            return
+        self._move(VisitInput.LINGER)
+        self._server.cancel_timer(self._too_slow, self)
+        self._time(self._lingered, self._config.linger, self._clock())
+        self._server.wake(self)
 
     def _end(self, now: float, reason: str) -> None:
+        """Read nothing more; what has been said is still written."""
         self._drop_exchange(now, reason)
         self.pending = None
         self._move(VisitInput.END)
+        self._cancel(self._too_slow, self._idle, self._lingered, self._go_on)
         self._server.wake(self)
+
+    def _leave(self, event: VisitInput) -> None:
+        self._move(event)
+        self._cancel(self._too_slow, self._idle, self._lingered, self._go_on, self._stalled)
+        self._http.leave(self)
 
     def _drop_exchange(self, now: float, reason: str) -> None:
         exchange, self._exchange = self._exchange, None
@@ -399,17 +357,12 @@ class H11ServerWire:
         if seconds is not None:
             self._server.set_timer(handler, now + seconds, self)
 
-    def _begin_time(self, now: float) -> None:
-        self._begun = True
-        self._time(self._too_slow, self._config.request_timeout, now)
-        self._server.cancel_timer(self._idle, self)
-
-    def _cancel_timers(self) -> None:
-        for handler in (self._too_slow, self._idle, self._stalled, self._lingered, self._go_on):
+    def _cancel(self, *handlers: Any) -> None:
+        for handler in handlers:
             self._server.cancel_timer(handler, self)
 
     def _too_slow(self, _: Hashable, now: float) -> None:
-        if self._state is Visit.REST or (self._state is Visit.IDLE and not self._kept):
+        if self._state is Visit.DUE and not self._kept:
             self._end(now, "no request in time")
         else:
             self._refuse(408, now)
@@ -427,14 +380,20 @@ class H11ServerWire:
         self._read(now)
 
 
+def _check_framing(request: h11.Request) -> None:
+    """Raise `h11.RemoteProtocolError` for what h11 accepts and a server must not: another HTTP, and a body
+    whose length is told in two ways, or in a way that is younger than the request (RFC 9112, 6.1).
+    """
+    names = {name for name, _ in request.headers}
+    if not request.http_version.startswith(b"1."):
+        raise h11.RemoteProtocolError("only HTTP/1.1 is spoken here", error_status_hint=505)
+    if b"transfer-encoding" in names and (b"content-length" in names or request.http_version == b"1.0"):
+        raise h11.RemoteProtocolError("how long is the body?", error_status_hint=400)
+
+
 def _length(request: h11.Request) -> int | None:
     """How long the body will be; None if that is not said."""
     fields = dict(request.headers)
     if b"transfer-encoding" in fields:
         return None
     return int(fields.get(b"content-length", b"0"))
-
-
-def _phrase(status: int) -> bytes:
-    """What a status is called; it means nothing to anybody but people."""
-    return _PHRASES.get(status, b"Error" if status >= 400 else b"")

@@ -114,8 +114,7 @@ class HttpExchange:
         self.session_id: str | None = None
         self._http = http
         self._state = EXCHANGE.start
-        self._body: list[bytes] = []
-        self._size = 0
+        self._body = bytearray()
         self._out: list[Head | bytes | End] = []
         self._inbox: deque[Send] = deque()
         self._stream: Stream | None = None
@@ -144,9 +143,8 @@ class HttpExchange:
         """Take a part of the request's body; ignored where the answer does not depend on it."""
         if self._state is not Exchange.RECEIVING:
             return
-        self._size += len(data)
-        self._body.append(data)
-        if self._size > self._http.config.max_body:
+        self._body += data
+        if len(self._body) > self._http.config.max_body:
             self._body.clear()
             self.refuse(413, f"the body has more than {self._http.config.max_body} bytes")
 
@@ -156,7 +154,7 @@ class HttpExchange:
             return
         self._now = now
         self._move(ExchangeInput.RECEIVED)
-        body = b"".join(self._body)
+        body = bytes(self._body)
         self._body.clear()
         self._http.received(self, body, now)
 

@@ -9,14 +9,15 @@ come in, and go out of each `HttpExchange`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, cast
 
 import attrs
 
 from ._checks import from_
-from ._contract import Port
+from ._contract import Port, Wire
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -43,6 +44,8 @@ from ._server import Server
 from ._stream import Stream
 from ._versions import Era, era_of
 
+_FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+
 NO_HTTP_SSE = "Mcp-Session-Id is missing; the HTTP+SSE transport of 2024-11-05 is not supported"
 
 
@@ -56,8 +59,9 @@ class HttpServerConfig:
     "https://example.com"; "*" for all), `path` is the only path served, None any. `reply` says how a request
     is answered whose answer could be one JSON body or a stream of events: "auto" streams only where there
     is something before the answer. `keep_alive`: how often a silent stream says that it lives; None for
-    never. `session_timeout` ends idle sessions, `max_sessions` limits how many there are, `max_body` the
-    bytes of a request, `max_depth` how deep it nests. Raises `LocalProtocolError` for numbers out of range.
+    never. `session_timeout` ends idle sessions, `max_sessions` limits how many there are, `max_exchanges` how
+    many exchanges are open, `max_body` the bytes of a request, `max_depth` how deep it nests. Raises
+    `LocalProtocolError` for numbers out of range.
     """
 
     new_session_id: Callable[[], str] | None = None
@@ -68,6 +72,7 @@ class HttpServerConfig:
     keep_alive: float | None = attrs.field(default=15.0, validator=from_(1))
     session_timeout: float = attrs.field(default=1800.0, validator=from_(1))
     max_sessions: int = attrs.field(default=10_000, validator=from_(1))
+    max_exchanges: int = attrs.field(default=100_000, validator=from_(1))
     max_body: int = attrs.field(default=32 * 1024 * 1024, validator=from_(1))
     max_depth: int = attrs.field(default=128, validator=from_(1))
 
@@ -78,6 +83,8 @@ class HttpServer:
     def __init__(self, server: Server, config: HttpServerConfig) -> None:
         self.config = config
         self._server = server
+        self._exchanges: dict[HttpExchange, None] = {}
+        self._wires: dict[Wire, None] = {}
         self._sessions: Sessions | None = None
         self._versions = server.config.of_era(Era.LEGACY)
         self._methods: tuple[str, ...] = ("POST",)
@@ -88,6 +95,7 @@ class HttpServer:
             self._sessions = Sessions(
                 server, config.new_session_id, config.session_timeout, config.max_sessions
             )
+        server.on_close.append(self._close)
 
     @property
     def server(self) -> Server:
@@ -122,7 +130,9 @@ class HttpServer:
         if problem is not None:
             allow = [("allow", ", ".join(self._methods))] if problem[0] == 405 else []
             exchange.refuse(*problem, headers=allow)
-        elif method == "GET":
+            return exchange
+        self._exchanges[exchange] = None
+        if method == "GET":
             self._get(exchange, now)
         elif method == "DELETE":
             self._delete(exchange, now)
@@ -136,10 +146,44 @@ class HttpServer:
         reason: str = "unauthorized",
         port: Port | None = None,
     ) -> HttpExchange:
-        """The exchange of a request that has no right to be here: `challenge` is its `WWW-Authenticate`."""
+        """The exchange of a request that has no right to be here: `challenge` is its `WWW-Authenticate`.
+
+        Raises `LocalProtocolError` for a challenge that no header can have, and a status that is no error.
+        """
+        if not _FIELD_VALUE.fullmatch(challenge) or not 400 <= status <= 599:
+            raise LocalProtocolError(f"{status} with the challenge {challenge!r} is no refusal")
+        return self.refusal(status, reason, headers=[("www-authenticate", challenge)], port=port)
+
+    def refusal(
+        self,
+        status: int,
+        reason: str,
+        code: int = INVALID_REQUEST,
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        port: Port | None = None,
+    ) -> HttpExchange:
+        """The exchange of a request that is answered by an error, whatever it is."""
         exchange = HttpExchange(self, HttpRequest("POST", "", {}), port)
-        exchange.refuse(status, reason, headers=[("www-authenticate", challenge)])
+        exchange.refuse(status, reason, code, headers=headers)
         return exchange
+
+    # --- for connections ---
+
+    def enter(self, wire: Wire) -> None:
+        """A connection is there, to be closed when the server is."""
+        self._wires[wire] = None
+
+    def leave(self, wire: Wire) -> None:
+        """A connection has closed."""
+        del self._wires[wire]
+
+    def _close(self, now: float) -> None:
+        """The server is closed: what is open has ended, and nothing new will come."""
+        if self._sessions is not None:
+            self._sessions.forget()
+        for wire in [*self._wires]:
+            wire.close(now)
 
     # --- for exchanges and sessions ---
 
@@ -150,6 +194,7 @@ class HttpServer:
     def finished(self, exchange: HttpExchange) -> None:
         """An exchange is over."""
         self._server.cancel_timer(self._keep_alive, exchange)
+        self._exchanges.pop(exchange, None)
         session = exchange.session
         if session is not None:
             session.exchanges.pop(exchange, None)
@@ -178,6 +223,8 @@ class HttpServer:
         """Why a request may not be here, the weightiest reason first."""
         if self.closed:
             yield 503, "the server is shutting down"
+        if len(self._exchanges) >= self.config.max_exchanges:
+            yield 503, "there are too many exchanges"
         if "host" not in request.fields:
             yield 400, "Host is missing"
         if not host_allowed(request.fields.get("host"), self.config.hosts):

@@ -80,6 +80,11 @@ class Sessions:
         if not self._sessions:
             self._server.cancel_timer(self._expire)
 
+    def forget(self) -> None:
+        """The server is closed: the streams are over, and nobody will ask for a session any more."""
+        self._sessions.clear()
+        self._server.cancel_timer(self._expire)
+
     def _touch(self, session: Session, now: float) -> None:
         self._sessions.pop(session.id, None)
         self._sessions[session.id] = session, self._server.tick(now) + self._timeout

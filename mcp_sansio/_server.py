@@ -9,7 +9,7 @@ application has to do is an event, answered later by `respond` or `refuse`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from typing import Any, cast
 
@@ -63,6 +63,7 @@ class Server(MachineBase):
         self._owners = owners(layers, attrgetter("methods"), (*_OWN_METHODS, *config.methods))
         owners(layers, lambda layer: layer.topics.values(), _OWN_NOTIFICATIONS)
         self._streams: dict[Stream, None] = {}
+        self.on_close: list[Callable[[float], None]] = []  # of what carries streams and has an end of its own
         self._subscriptions = 0
         self._own_notifications = _OWN_NOTIFICATIONS + tuple(topic.method for topic in self.topics.values())
         for layer in layers:
@@ -160,10 +161,12 @@ class Server(MachineBase):
         """Make a request of a legacy client.
 
         Modern "servers MUST NOT initiate JSON-RPC requests": raises `LocalProtocolError` unless the stream
-        has an initialized legacy session, whose peer can still reply.
+        has an initialized legacy session, whose peer can still reply. So it does, here and in `notify`, where
+        nobody takes what is sent and `ServerConfig.max_pending` bytes of it wait.
         """
         if not stream.ready or stream.ending:
             raise LocalProtocolError("requests can be made of initialized legacy clients only")
+        stream.check_room()
         call = stream.calls.open(method, params, now, meta=meta, limits=limits, progress=progress)
         stream.send_call(call)
         return call.id
@@ -191,6 +194,7 @@ class Server(MachineBase):
             stream = _stream(to)
             outlet = stream.owed(to).outlet
         elif to.ready:
+            to.check_room()
             stream, outlet = to, None
         else:
             raise LocalProtocolError("a modern client is notified about its requests only")
@@ -253,6 +257,8 @@ class Server(MachineBase):
             stream.drop_owed(reason)
             stream.end_all_calls(reason, now)
             stream.receive_eof(reason, now)
+        for closed in self.on_close:
+            closed(now)
 
     # --- for layers and streams ---
 

@@ -27,9 +27,10 @@ class ServerConfig:
     and `max_wait` thin out change notifications. `discover_ttl`: how long a client may keep the answer to
     `server/discover`. `name_itself`: whether results carry `serverInfo`. `max_in_flight` limits requests
     per stream, `max_listens` the listen requests of one and `max_subscriptions` those of all, `max_pending`
-    the bytes of output that wait on a stream before its input is no longer welcome. The timeouts are those
-    of requests to legacy clients. `input_methods`: what extensions add to the requests that may be answered
-    by asking for input. Raises `LocalProtocolError` for numbers out of range and for unknown revisions.
+    the bytes of output that wait on a stream before its input is no longer welcome, and before it takes no
+    more where nobody reads. The timeouts are those of requests to legacy clients. `input_methods`: what
+    extensions add to the requests that may be answered by asking for input. Raises `LocalProtocolError` for
+    numbers out of range and for unknown revisions.
     """
 
     info: Implementation

@@ -66,6 +66,13 @@ class Stream:
         """False while more output waits than `ServerConfig.max_pending`."""
         return self._pending <= self.server.config.max_pending
 
+    def check_room(self) -> None:
+        """Raise `LocalProtocolError` where nobody takes what is written, and enough of it waits already: a
+        legacy session over HTTP may never open its GET stream.
+        """
+        if self._carrier is None and not self.want_read:
+            raise LocalProtocolError("nobody takes what is sent to this session, and too much of it waits")
+
     @property
     def ready(self) -> bool:
         """Whether a legacy client has said that it is initialized."""

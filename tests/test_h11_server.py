@@ -269,9 +269,8 @@ def test_what_is_no_request_is_told_so_and_reported(web: Web, garbage: bytes, st
 def test_another_version_of_http_is_not_spoken(web: Web) -> None:
     line = Line(web)
     line.say(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-    web.wait(80)
-    line.take()
-    assert line.statuses[0] == 400  # it lacks a Host, for one
+    assert line.statuses == [505]
+    web.wait(2)
     assert line.over()
 
 
@@ -358,8 +357,7 @@ def test_nobody_can_tell_whose_request_it_is(web: Web) -> None:
     line.say(LIST)
     line.wire.fail(0.0)
     assert line.take().startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
-    web.wait(3)
-    assert line.over()
+    assert not line.over()
 
 
 def test_nothing_is_admitted_that_does_not_wait(web: Web) -> None:
@@ -467,17 +465,25 @@ def test_closing_waits_for_the_reply_of_the_moment(web: Web) -> None:
     assert line.over()
 
 
-@pytest.mark.parametrize("ask", [True, False])
-def test_closing_drops_what_has_not_begun(web: Web, ask: bool) -> None:
-    line = Line(web, ask=ask)
-    if ask:
-        line.say(LIST)
+def test_closing_drops_what_has_not_begun(web: Web) -> None:
+    line = Line(web)
+    line.say(LIST[:50])
     line.wire.close(0.0)
     assert line.over()
     line.wire.close(0.0)
     line.wire.receive_eof(0.0)
     line.wire.abort(0.0)
     assert line.sent == b""
+
+
+def test_closing_refuses_what_is_asked_about(web: Web) -> None:
+    line = Line(web, ask=True)
+    line.say(LIST)
+    line.wire.close(0.0)
+    assert b"connection: close" in line.take().lower()
+    assert line.statuses == [503]
+    web.wait(2)
+    assert line.over()
 
 
 def test_a_server_that_is_closed_says_so_and_leaves(web: Web) -> None:
