@@ -71,7 +71,7 @@ def test_early_requests_are_answered_in_their_order_and_not_while_output_is_pull
 
 def test_early_requests_wait_within_a_limit(web: Web) -> None:
     line = Line(web, H11Config(max_pipelined=len(LIST)))
-    wanted = []
+    wanted: list[bool] = []
     for data in (LISTEN, LIST):
         line.say(data)
         wanted.append(line.wire.want_read)
