@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from serving import MODERN, envelope
+from serving import MODERN, TOPIC, envelope
 from web import Web
 
 from mcp_sansio import PromptRequested
@@ -38,6 +38,15 @@ def call(method: str, params: Any = None, *fields: str, id: Any = 1, version: st
     named = (f"Mcp-Name: {params['name']}",) if method == "prompts/get" else ()
     modern = (f"MCP-Protocol-Version: {MODERN}", f"Mcp-Method: {method}", *named)
     return http("POST", message(method, params, id), *modern, *fields, version=version)
+
+
+def oversized(size: int) -> bytes:
+    """The head of a request whose body is too large."""
+    return http("POST", b"", f"Content-Length: {size}")
+
+
+LIST = call("prompts/list")
+LISTEN = call("subscriptions/listen", {"notifications": {TOPIC: True}})
 
 
 class Line:
