@@ -336,6 +336,7 @@ class H11ServerWire:
         self._server.wake(self)
 
     def _leave(self, event: VisitInput) -> None:
+        self.pending = None
         self._move(event)
         self._cancel(self._too_slow, self._idle, self._lingered, self._go_on, self._stalled)
         self._http.leave(self)

@@ -77,7 +77,7 @@ VISIT = Table(
             for state in (Visit.DUE, Visit.IDLE, Visit.ASKING, Visit.OPEN, Visit.REST, Visit.LINGERING)
         },
         (Visit.LAST, VisitInput.DRAINED): Visit.CLOSED,
-        **{(state, VisitInput.ABORT): Visit.CLOSED for state in Visit},
+        **{(state, VisitInput.ABORT): Visit.CLOSED for state in Visit if state is not Visit.CLOSED},
     },
 )
 
