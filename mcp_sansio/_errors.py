@@ -106,10 +106,13 @@ class TooManyRounds:
 
 @attrs.frozen
 class HttpFailed:
-    """The server answered with an HTTP status that carries no message of the protocol."""
+    """The server answered with an HTTP status that carries no message of the protocol. `retry_after`: for how
+    many seconds it asks to be left alone, as far as that is heeded.
+    """
 
     status: int
     reason: str
+    retry_after: float | None = None
 
 
 Failure = (

@@ -34,9 +34,11 @@ class H11ClientWire:
         self.closed: bool = False
         self.exchange: ClientExchange | None = None
         self._pool = pool
-        self._h11 = h11.Connection(h11.CLIENT, max_head)
+        self._max_head = max_head
+        self._h11 = h11.Connection(h11.CLIENT, max_head - 1)
         self._out: list[bytes] = []
         self._connected = False
+        self._closing = False
         self._reused = False
         self._heard = False
         self._interim = 0
@@ -51,6 +53,7 @@ class H11ClientWire:
         self._interim = 0
         fields = [
             ("Host", self._pool.url.authority),
+            ("Accept-Encoding", "identity"),  # without it "any content coding is considered acceptable"
             *exchange.headers,
             *([("Content-Length", str(len(exchange.body)))] if exchange.method == "POST" else []),
         ]
@@ -76,12 +79,16 @@ class H11ClientWire:
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take bytes in; what they say is processed before this returns."""
-        if self.closed or not data:
-            return
-        if self.exchange is None:
-            self._lose("the server spoke unasked", now)
-        else:
-            self._feed(data, now)
+        at = 0
+        while at < len(data) and not self.closed:
+            if self.exchange is None:
+                self._lose("the server spoke unasked", now)
+            else:
+                self._heard = True
+                # No more at a time than a head may have, so that any split is equal.
+                room = self._max_head - len(self._h11.trailing_data[0])
+                self._feed(data[at : at + room], now)
+                at += room
 
     def receive_eof(self, now: float, reason: str = "the server closed the connection") -> None:
         """The server has closed the connection, which may be the end of a reply."""
@@ -100,6 +107,7 @@ class H11ClientWire:
 
     def close(self, now: float) -> None:
         """Close, when the reply of the moment has come."""
+        self._closing = True
         if self.exchange is None:
             self._lose("closed", now)
 
@@ -127,7 +135,6 @@ class H11ClientWire:
             self._lose(reason or f"the reply is no HTTP: {error}", now)
 
     def _handle(self, event: Any, exchange: ClientExchange, now: float) -> None:
-        self._heard = True
         if isinstance(event, h11.Response):
             exchange.receive_head(event.status_code, _decoded(event.headers), now)
         elif isinstance(event, h11.Data):
@@ -143,10 +150,8 @@ class H11ClientWire:
 
     def _go_on(self, now: float) -> None:
         """The reply is complete: the connection can be used again, if both sides want that."""
-        if (
-            self._h11.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}
-            and not self._h11.trailing_data[0]
-        ):
+        done = self._h11.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}
+        if done and not (self._closing or self._h11.trailing_data[0]):
             self._h11.start_next_cycle()
             self._pool.returned(self, now)
         else:

@@ -27,9 +27,9 @@ from ._url import HttpUrl
 class H11PoolConfig:
     """How a client treats its connections. Times are seconds.
 
-    `max_connections` limits those on which replies are awaited. An idle one is closed after `idle_timeout`;
-    `connect_timeout` limits how long opening one takes, None does not. `max_head` limits the head of a reply,
-    in bytes.
+    `max_connections` limits those on which replies are awaited, streams that stay open not among them. An
+    idle one is closed after `idle_timeout`; `connect_timeout` limits how long opening one takes, None does
+    not. `max_head` limits the head of a reply, in bytes.
     """
 
     max_connections: int = attrs.field(default=100, validator=from_(1))
@@ -93,7 +93,7 @@ class H11Pool:
             wire.drop_unwanted(self._clock())
         while self._again:
             self._dial(self._again.popleft())
-        while self._waiting and (self._waiting[0].closed or self._has_room()):
+        while self._waiting and (self._waiting[0].closed or self._has_room):
             self._place(self._waiting.popleft())
         if self._http.closed:
             for wire in [*self._idle]:
@@ -101,11 +101,10 @@ class H11Pool:
         return self._opening.popleft() if self._opening else None
 
     def close(self, now: float, reason: str = "closed") -> None:
-        """Let go of the client, which may go on elsewhere, and close all connections."""
+        """Let go of the client, which may go on elsewhere; what is under way is lost, the session ended, and
+        then all connections close.
+        """
         self._http.close(now, reason)
-        for wire in [*self._wires]:
-            wire.abort(now, reason)
-        self.wake(self)
 
     # --- for connections ---
 
@@ -143,8 +142,10 @@ class H11Pool:
 
     # --- inside ---
 
+    @property
     def _has_room(self) -> bool:
-        return bool(self._idle) or len(self._wires) < self._config.max_connections
+        awaited = sum(wire.exchange is not None and not wire.exchange.urgent for wire in self._wires)
+        return awaited < self._config.max_connections
 
     def _place(self, exchange: ClientExchange) -> None:
         """Over the connection that was idle last, or a new one."""

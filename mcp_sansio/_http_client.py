@@ -36,10 +36,10 @@ LINGER = 1.0
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 _EVENT_ID = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_VALUE = re.compile(r"(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?")
 _OURS = (
-    *("accept", "content-type", "content-length", "transfer-encoding", "connection", "host"),
-    *("last-event-id",),
+    *("accept", "content-type", "content-length", "last-event-id"),
+    *("host", "connection", "transfer-encoding", "te", "upgrade", "expect", "accept-encoding"),
     *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
 )
 
@@ -213,10 +213,10 @@ class HttpClient:
         self.passed(errand)
         self.client.wake(self.port)
 
-    def resolve(self, location: str) -> str | None:
-        """The target that a redirect leads to, if that is the same server's."""
+    def resolve(self, target: str, location: str) -> str | None:
+        """The target that a redirect of `target` leads to, if that is the same server's."""
         try:
-            here = HttpUrl.parse((self._origin or NOWHERE) + self.target)
+            here = HttpUrl.parse((self._origin or NOWHERE) + target)
             there = here.join(location)
         except LocalProtocolError:
             return None

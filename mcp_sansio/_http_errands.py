@@ -16,11 +16,11 @@ import attrs
 
 from ._errors import HttpFailed, InvalidReply, Lost
 from ._events import Diagnostic
-from ._http_reply import Answer, Errand, Headers, Incoming, is_ok
+from ._http_reply import MEANINGS, Answer, Errand, Headers, Incoming, is_ok
 from ._json import Batch, ErrorResponse, Malformed, RequestId, Response
 from ._negotiation import CREDENTIALS, may_pass
-from ._plain import shown
 from ._sse import SseDecoder
+from ._url import shown_url
 from ._versions import Era
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ClientErrand(Errand):
         """Follow within the server's origin. Other servers are none of ours, least of all to have our
         credentials; and "303 See Other" would be another method.
         """
-        target = None if location is None else self._http.resolve(location)
+        target = None if location is None else self._http.resolve(self.target, location)
         if status in KEPT_METHOD and target is not None and self._hops < MAX_HOPS:
             self._hops += 1
             self.target = target
@@ -75,8 +75,14 @@ class ClientErrand(Errand):
             self._http.run_again(self, now)
             return
         self._http.finish(self)
-        where = "nowhere" if location is None else shown(location.partition("?")[0])
-        self.refused(status, f"redirects to {where}, which is not followed", now)
+        where = "nowhere" if location is None else shown_url(location)
+        if target is None:
+            why = "it is not at this server"
+        elif status not in KEPT_METHOD:
+            why = "it is not 307 or 308, which keep the method"
+        else:
+            why = f"there were {MAX_HOPS} before it"
+        self.refused(status, f"redirects to {where}, which is not followed: {why}", now)
 
     def _try_again(self, now: float, retry: float | None = None) -> bool:
         """Make another exchange, later; not for ever."""
@@ -84,8 +90,14 @@ class ClientErrand(Errand):
             return False
         delay = max(self._client.config.delay(self._failures), retry or 0.0)
         self._failures += 1
+        self._hops = 0
         self._http.run_again(self, now + delay)
         return True
+
+    def _patience(self, answer: Answer) -> float | None:
+        """How long the server asks to be left alone, as far as that is heeded."""
+        asked = answer.retry_after
+        return None if asked is None else min(asked, self._client.config.backoff_max)
 
 
 class Asking(ClientErrand):
@@ -95,6 +107,7 @@ class Asking(ClientErrand):
         self, http: HttpClient, wire_id: RequestId, what: str, headers: Headers, body: bytes
     ) -> None:
         super().__init__(http, "POST", headers, body)
+        self.urgent: bool = what == "subscriptions/listen"
         self.repeatable: bool = what in SAFE
         self.id = wire_id
         self._what = what
@@ -152,9 +165,13 @@ class Asking(ClientErrand):
         return message
 
     def _failed(self, answer: Answer) -> HttpFailed:
-        reason = " ".join(answer.text.split()) or "no message"
+        reason = answer.text or MEANINGS.get(answer.status, "no message")
+        if isinstance(answer.message, ErrorResponse):
+            reason = answer.message.error.message
+        elif answer.ok and answer.text:
+            reason = f"no message, but {answer.text}"
         hint = OLD_TRANSPORT_HINT if self._what == "initialize" and answer.status in OLD_TRANSPORT else ""
-        return HttpFailed(answer.status, reason + hint)
+        return HttpFailed(answer.status, reason + hint, self._patience(answer))
 
     def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
         """The reply is lost, unless it has come, or a legacy server can be asked to go on from an event."""
@@ -162,7 +179,7 @@ class Asking(ClientErrand):
         if events is not None:
             self._last_id, retry = events.last_id or self._last_id, events.retry
         if not self._done and self._last_id is not None and self._client.era is Era.LEGACY:
-            self.method, self.body = "GET", b""
+            self.method, self.body, self.repeatable = "GET", b"", True
             self.headers = self._http.stream_headers(self._last_id)
             if self._try_again(now, retry):
                 return
@@ -217,6 +234,8 @@ class Telling(ClientErrand):
 class Pushing(ClientErrand):
     """The stream on which a legacy server pushes what belongs to no request."""
 
+    urgent: bool = True
+
     def __init__(self, http: HttpClient, headers: Headers) -> None:
         super().__init__(http, "GET", headers)
 
@@ -240,7 +259,7 @@ class Pushing(ClientErrand):
             return
         self._http.finish(self)
         if may_pass(answer.status):
-            self._client.channels.push_lost(now, None)
+            self._client.channels.push_lost(now, self._patience(answer))
         else:
             self._client.channels.push_refused(now)
 

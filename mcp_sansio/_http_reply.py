@@ -8,6 +8,7 @@ runs about messages; what they mean is the errand's business. Whatever is wrong 
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,10 +18,33 @@ from ._errors import INVALID_REQUEST
 from ._http_rules import EVENT_STREAM, fields, is_json
 from ._json import Batch, Malformed, Message, parse
 from ._lines import HEAD_SIZE, Overlong
+from ._plain import shown
 from ._sse import SseDecoder, SseEvent
 
 MAX_ERROR_BODY = 65_536
 REDIRECTS = (301, 302, 303, 307, 308)
+MEANINGS = {
+    401: "Unauthorized: credentials are missing, or not accepted",
+    403: "Forbidden: not for this caller, or not from here",
+    404: "Not Found: nothing is served at this URL",
+    405: "Method Not Allowed: this URL is not made for messages",
+    407: "Proxy Authentication Required",
+    408: "Request Timeout",
+    413: "Content Too Large: the message is too long for the server",
+    415: "Unsupported Media Type: this URL is not made for JSON",
+    421: "Misdirected Request: the server does not go by this name",
+    429: "Too Many Requests: the server asks for patience",
+    500: "Internal Server Error",
+    502: "Bad Gateway: there is no sensible answer from the server behind it",
+    503: "Service Unavailable: the server is overloaded or just starting",
+    504: "Gateway Timeout: there is no answer from the server behind it",
+}
+"""What a status means, where nothing else is said."""
+
+_PAGE_HEAD = 4096
+_PAGE = re.compile(r"<(?:!doctype html|html)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]+")
 
 Incoming = Message | Batch | Malformed
 Headers = tuple[tuple[str, str], ...]
@@ -28,11 +52,14 @@ Headers = tuple[tuple[str, str], ...]
 
 @attrs.frozen
 class Answer:
-    """A reply that is one body. `message` is None if it is none of the protocol's, `text` how it began."""
+    """A reply that is one body. `message` is None if it is none of the protocol's, `text` how it began, for
+    people. `retry_after`: for how many seconds the server asks to be left alone.
+    """
 
     status: int
     message: Incoming | None
     text: str
+    retry_after: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -78,7 +105,8 @@ class ClientExchange:
     own) and feeds the reply in: `receive_head`, `receive_data`, then `receive_eof` after a reply that was
     complete or `abort` when there will be none. As soon as `closed` is true nobody is interested any more: if
     the reply is not complete, the connection is to be dropped. `urgent` is what must not wait for the reply
-    to another one, `repeatable` what does no harm if it comes twice. `token` is the adapter's own.
+    to another one: a message that asks for none, or a stream that is there to stay. `repeatable` is what
+    does no harm if it comes twice. `token` is the adapter's own.
     """
 
     def __init__(self, errand: Errand, limit: int) -> None:
@@ -94,6 +122,7 @@ class ClientExchange:
         self._limit = limit
         self._status = 0  # there is no head yet
         self._is_json = False
+        self._retry_after: float | None = None
         self._events: SseDecoder | None = None
         self._received = bytearray()
 
@@ -106,16 +135,17 @@ class ClientExchange:
             self.closed = True
             self._errand.redirected(status, known.get("location"), now)
             return
-        if known.get("content-encoding", "identity").lower() != "identity":
-            self._over("the reply is encoded, which was not asked for", now)
-            return
-        media = known.get("content-type", "")
+        media, coding = known.get("content-type", ""), known.get("content-encoding") or "identity"
+        encoded = coding.lower() != "identity"
         self._status = status
         self._is_json = is_json(media)
-        if is_ok(status) and media.partition(";")[0].strip().lower() == EVENT_STREAM:
+        self._retry_after = _seconds(known.get("retry-after"))
+        if is_ok(status) and media.partition(";")[0].strip().lower() == EVENT_STREAM and not encoded:
             self._events = SseDecoder(self._limit)
         session = known.get("mcp-session-id")
         self._errand.heard(status, session, now, streams=self._events is not None)
+        if encoded and not self.closed:
+            self._answer(None, now, f"a body that is encoded ({shown(coding)}), which was not asked for")
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take some of the body in; what it says is processed before this returns."""
@@ -151,10 +181,10 @@ class ClientExchange:
             return None
         return parse(body)
 
-    def _answer(self, message: Incoming | None, now: float) -> None:
+    def _answer(self, message: Incoming | None, now: float, text: str = "") -> None:
         self.closed = True
-        text = self._received[:HEAD_SIZE].decode(errors="replace")
-        self._errand.answered(Answer(self._status, message, text), now)
+        said = text or _readable(self._received[:_PAGE_HEAD].decode(errors="replace"))
+        self._errand.answered(Answer(self._status, message, said, self._retry_after), now)
 
     def _over(self, reason: str, now: float) -> None:
         if self.closed:
@@ -177,6 +207,20 @@ class ClientExchange:
 def is_ok(status: int) -> bool:
     """Whether a status is one of success."""
     return 200 <= status < 300
+
+
+def _readable(body: str) -> str:
+    """How a body began, on one line; of a web page its title, which says most."""
+    if body.lstrip().startswith("<") and _PAGE.search(body):
+        title = _TITLE.search(body)
+        said = "" if title is None else " ".join(title[1].split())
+        return f"a web page: {said[:HEAD_SIZE]}" if said else "a web page"
+    return " ".join(body.split())[:HEAD_SIZE]
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """`Retry-After`, if it is a number of seconds; a date would need a clock."""
+    return float(retry_after) if retry_after is not None and _SECONDS.fullmatch(retry_after) else None
 
 
 def _malformed(reason: str, head: bytes) -> Malformed:

@@ -151,7 +151,9 @@ class Negotiator:
                 return  # the handshake is under way
         passing = isinstance(outcome, Lost) or may_pass(outcome.status)
         if passing and self._losses < MAX_LOSSES:
-            self._client.set_timer(self._ask_again, now + self._config.delay(self._losses), call.method)
+            asked = outcome.retry_after if isinstance(outcome, HttpFailed) else None
+            delay = max(self._config.delay(self._losses), asked or 0.0)
+            self._client.set_timer(self._ask_again, now + delay, call.method)
             self._losses += 1
         elif self._late is None or not self._fall_forward(self._late, now):
             self._fail(NegotiationFailed(f"no answer to {call.method}: {described(outcome)}"), now)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._calls import Call, Limits, Outcome
 from ._contract import OpenPush
-from ._errors import METHOD_NOT_FOUND, RpcError
+from ._errors import METHOD_NOT_FOUND, HttpFailed, RpcError
 from ._events import ChannelChanged, Diagnostic
 from ._layers import ClientLayer, owners
 from ._meta import SUBSCRIPTION_ID
@@ -107,7 +107,7 @@ class Subscriptions:
         if refused and self._state is not Listen.LIVE:
             self._refuse("the server has no subscriptions/listen", now)
         else:
-            self._ended(now)
+            self._ended(now, outcome.retry_after if isinstance(outcome, HttpFailed) else None)
 
     def _move(self, event: ListenInput) -> None:
         self._state = LISTEN.next(self._state, event)

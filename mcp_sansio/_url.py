@@ -44,9 +44,9 @@ class HttpUrl:
         scheme, authority, path, query = _split(text)
         scheme = (scheme or "").lower()
         if scheme not in PORTS:
-            raise LocalProtocolError(f"a URL begins with http:// or https://, {_shown(text)} does not")
+            raise LocalProtocolError(f"a URL begins with http:// or https://, {shown_url(text)} does not")
         if not authority:
-            raise LocalProtocolError(f"the URL {_shown(text)} names no host")
+            raise LocalProtocolError(f"the URL {shown_url(text)} names no host")
         if "@" in authority:
             raise LocalProtocolError("a URL holds no user or password here: use the Authorization header")
         host, port = _host_and_port(authority)
@@ -81,7 +81,7 @@ def _split(text: str) -> tuple[str | None, str | None, str, str]:
     """Scheme and authority, if there are any, path, and query with its mark."""
     match = _PARTS.fullmatch(text)
     if match is None or _UNSENDABLE.search(text):
-        raise LocalProtocolError(f"the URL {_shown(text)} has spaces or characters that no URL has")
+        raise LocalProtocolError(f"the URL {shown_url(text)} has spaces or characters that no URL has")
     return match[1], match[2], match[3], match[4] or ""
 
 
@@ -135,6 +135,6 @@ def _without_dots(path: str) -> str:
     return "/".join(["", *kept, "" if last in (".", "..") else last])
 
 
-def _shown(text: str) -> str:
-    """A URL as an error message quotes it: without what may be a secret, its query."""
-    return shown(re.split(r"[?#]", text, maxsplit=1)[0])
+def shown_url(text: str) -> str:
+    """A URL as an error message quotes it: without what may be a secret, its query and credentials."""
+    return shown(re.sub(r"//[^/]*@", "//", re.split(r"[?#]", text, maxsplit=1)[0]))

@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from clients import LEGACY, MODERN, discovered, welcome
 from pair import CLIENT
 
-from mcp_sansio import Client, ClientConfig, ClientExchange, ClientLayer, Event, HttpClient
+from mcp_sansio import (
+    CallFailed,
+    CallSucceeded,
+    Client,
+    ClientConfig,
+    ClientExchange,
+    ClientLayer,
+    Event,
+    HttpClient,
+)
 from mcp_sansio._sse import encode_event
 
 E = TypeVar("E")
@@ -187,3 +196,25 @@ def legacy(
     web.say_legacy(version, session, **(offers or {}))
     web.events()
     return web
+
+
+def asked(web: Asker | None = None, **config: Any) -> tuple[Asker, ClientExchange]:
+    """A client that has asked for x/y, with the id 2; and the exchange."""
+    web = web or modern(**config)
+    web.client.request("x/y", None, web.now, progress=True)
+    return web, web.one("x/y")
+
+
+def outcome(web: Asker) -> Any:
+    """What became of the call: its result, its failure, or None."""
+    ends = [event for event in web.events() if isinstance(event, CallSucceeded | CallFailed)]
+    assert len(ends) <= 1
+    return None if not ends else ends[0].result if isinstance(ends[0], CallSucceeded) else ends[0].failure
+
+
+def after(status: int, media: str | None, body: bytes, **config: Any) -> Any:
+    """What a complete reply makes of the call."""
+    web, made = asked(**config)
+    web.answer(made, status, body, [] if media is None else [("content-type", media)])
+    assert made.closed
+    return outcome(web)

@@ -125,3 +125,17 @@ def ok(body: bytes = b"", *fields: str, close: bool = False, status: int = 200) 
         *fields,
     ]
     return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def asked(near: Near, method: str = "tools/list") -> Far:
+    """Make a request; the connection that it goes over."""
+    near.client.request(method, None, near.now)
+    near.pull()
+    (far,) = [far for far in near.far if not far.over() and waits_for(far, method)]
+    return far
+
+
+def waits_for(far: Far, method: str) -> bool:
+    """Whether this is the last thing that was asked there, and not answered yet."""
+    exchange = far.wire.exchange
+    return exchange is not None and bool(far.asked) and far.asked[-1].get("method") == method

@@ -6,55 +6,19 @@ import json
 from typing import Any
 
 import pytest
-from clients import LEGACY, discovered, welcome
-from pooled import Far, Near, ok
+from clients import LEGACY, welcome
+from pooled import Far, Near, asked, ok, waits_for
 
 from mcp_sansio import (
     CallFailed,
     CallSucceeded,
-    Diagnostic,
-    HttpFailed,
     LocalProtocolError,
     Lost,
     NegotiationFailed,
-    PromptClient,
 )
 from mcp_sansio.h11 import H11PoolConfig
 
-
-def asked(near: Near, method: str = "tools/list") -> Far:
-    """Make a request; the connection that it goes over."""
-    near.client.request(method, None, near.now)
-    near.pull()
-    (far,) = [far for far in near.far if not far.over() and waits_for(far, method)]
-    return far
-
-
-def waits_for(far: Far, method: str) -> bool:
-    """Whether this is the last thing that was asked there, and not answered yet."""
-    exchange = far.wire.exchange
-    return exchange is not None and bool(far.asked) and far.asked[-1].get("method") == method
-
-
-# --- which connection ---
-
-
-def test_nothing_is_written_before_there_is_a_connection() -> None:
-    near = Near()
-    (far,) = near.pull(connect=False)
-    assert far.wire.data_to_send() == []
-    far.wire.connected(0.0)
-    near.pull()
-    assert far.asked[0]["method"] == "server/discover"
-
-
-def test_a_request_says_where_it_goes_and_how_long_it_is() -> None:
-    near = Near(url="http://[::1]:8000/a/b?c=d")
-    (far,) = near.pull()
-    head = far.heads[0]
-    assert head.startswith("POST /a/b?c=d HTTP/1.1\r\nHost: [::1]:8000\r\n")
-    assert head.count("Content-Length: ") == 1
-    assert "\r\nX-Y: z" in head
+# --- which connection ---------------------------------------------------------------------------------
 
 
 def test_a_connection_is_used_again() -> None:
@@ -87,18 +51,6 @@ def test_a_connection_that_is_to_be_closed_is_not_used_again() -> None:
     assert asked(near) is not far
 
 
-def test_a_reply_may_end_with_its_connection() -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    body = json.dumps({"jsonrpc": "2.0", "id": far.asked[-1]["id"], "result": {}}).encode()
-    near.answer(far, b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + body)
-    assert near.events() == []
-    far.wire.receive_eof(0.0)
-    assert len(near.of(CallSucceeded)) == 1
-    assert far.over()
-
-
 def test_requests_wait_where_there_are_too_many_but_not_what_asks_for_nothing() -> None:
     near = Near(pool=H11PoolConfig(max_connections=2))
     near.welcomed()
@@ -116,7 +68,7 @@ def test_requests_wait_where_there_are_too_many_but_not_what_asks_for_nothing() 
     assert {far.asked[-1]["method"] for far in near.far} == {"x/d", "x/b", "notifications/x"}
 
 
-# --- what is lost, and what is sent twice ---
+# --- what is lost, and what is sent twice -------------------------------------------------------------
 
 
 def test_a_connection_that_cannot_be_opened_loses_its_exchange() -> None:
@@ -188,6 +140,16 @@ def test_nothing_is_sent_twice_when_the_connection_was_a_new_one_or_a_reply_had_
     assert [type(each.failure) for each in near.of(CallFailed)] == [Lost, Lost]
 
 
+def test_a_reply_has_begun_with_its_first_byte() -> None:
+    near = Near()
+    far = near.welcomed()
+    asked(near)
+    near.answer(far, b"H")
+    far.wire.receive_eof(0.0, "the server hung up")
+    assert [each.failure for each in near.of(CallFailed)] == [Lost("the server hung up")]
+    assert near.pull() == []
+
+
 def test_the_second_time_it_goes_over_a_new_connection_even_if_another_is_idle() -> None:
     near = Near()
     first = near.welcomed()
@@ -226,163 +188,7 @@ def test_a_request_that_is_given_up_takes_its_connection_along() -> None:
     far.wire.abort(0.0)
 
 
-# --- what is no HTTP ---
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 70_000, b"HTTP/1.1 100 Continue\r\n\r\n" * 101],
-)
-def test_what_is_no_reply_ends_its_connection_alone(garbage: bytes) -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near, "tools/call")
-    other = asked(near, "x/a")
-    near.answer(far, garbage)
-    assert far.over()
-    assert not other.over()
-    failed, told = near.of(CallFailed | Diagnostic)  # type: ignore[arg-type]
-    assert {type(failed), type(told)} == {CallFailed, Diagnostic}
-
-
-def test_interim_replies_mean_nothing() -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    near.answer(far, b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 3)
-    near.reply(far, {})
-    assert len(near.of(CallSucceeded)) == 1
-
-
-def test_a_server_that_speaks_unasked_is_left() -> None:
-    near = Near()
-    far = near.welcomed()
-    near.answer(far, ok(b"{}"))
-    assert far.over()
-
-
-def test_a_server_that_says_more_than_its_reply_is_left() -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    body = json.dumps({"jsonrpc": "2.0", "id": far.asked[-1]["id"], "result": {}}).encode()
-    near.answer(far, ok(body) + b"HTTP/1.1 200 OK\r\n")
-    assert len(near.of(CallSucceeded)) == 1
-    assert far.over()
-
-
-def test_an_encoded_reply_is_refused_in_words() -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    near.answer(far, ok(b"\x1f\x8b", "Content-Encoding: gzip"))
-    (failed,) = near.of(CallFailed)
-    assert "encoded" in str(failed.failure)
-    assert far.over()
-
-
-def test_any_split_is_equal() -> None:
-    near = Near()
-    (far,) = near.pull()
-    body = json.dumps({"jsonrpc": "2.0", "id": far.asked[-1]["id"], "result": discovered()}).encode()
-    for byte in ok(body):
-        near.answer(far, b"")
-        near.answer(far, bytes([byte]))
-    assert near.client.era is not None
-    assert not far.over()
-
-
-# --- redirects ---
-
-
-def redirected(near: Near, far: Far, status: int, location: str | None) -> None:
-    """Answer with a redirect, and let follow what follows."""
-    fields = () if location is None else (f"Location: {location}",)
-    near.answer(far, ok(b"", *fields, status=status))
-    near.wait(0)
-
-
-@pytest.mark.parametrize("location", ["/new?x", "http://localhost:8000/new?x", "new?x"])
-def test_a_redirect_within_the_origin_is_followed(location: str) -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near, "tools/call")
-    redirected(near, far, 307, location)
-    again = near.far[-1]
-    assert again.heads[-1].startswith("POST /new?x ")
-    assert again.asked[-1] == far.asked[-1]
-    near.reply(again, {})
-    assert len(near.of(CallSucceeded)) == 1
-    assert asked(near).heads[-1].startswith("POST /mcp ")
-
-
-def test_a_permanent_redirect_holds_for_what_follows() -> None:
-    near = Near()
-    redirected(near, near.pull()[0], 308, "/new")
-    near.reply(near.far[-1], discovered())
-    assert asked(near).heads[-1].startswith("POST /new ")
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize(
-    "location", ["http://other.example/mcp?token=1", "https://localhost:8000/mcp", "x y", None]
-)
-def test_other_redirects_are_told_and_not_followed(status: int, location: str | None) -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    redirected(near, far, status, location)
-    (failed,) = near.of(CallFailed)
-    assert isinstance(failed.failure, HttpFailed)
-    assert failed.failure.status == status
-    assert "not followed" in failed.failure.reason
-    assert "token" not in failed.failure.reason
-    assert len(near.far) == 1
-
-
-def test_a_loop_of_redirects_ends() -> None:
-    near = Near()
-    far = near.welcomed()
-    asked(near)
-    for _ in range(5):
-        redirected(near, far, 307, "/mcp")
-        far = near.far[-1]
-    redirected(near, far, 307, "/mcp")
-    assert len(near.of(CallFailed)) == 1
-
-
-def test_a_redirect_says_nothing_about_the_era() -> None:
-    near = Near(versions=("2026-07-28", LEGACY))
-    redirected(near, near.pull()[0], 301, "http://other.example/mcp")
-    (failed,) = near.of(NegotiationFailed)
-    assert "http://other.example/mcp" in failed.reason
-
-
-def test_a_message_or_a_stream_that_is_redirected_elsewhere_is_refused() -> None:
-    near = Near(PromptClient(), versions=(LEGACY,))
-    (far,) = near.pull()
-    near.reply(far, welcome(prompts={"listChanged": True}))
-    redirected(near, far, 302, "/x")
-    assert [each.kind for each in near.of(Diagnostic)] == ["message-refused"]
-    (stream,) = [far for far in near.far if far.asked[-1] == "GET"]
-    redirected(near, stream, 307, "http://other.example/x")
-    near.wait(100)
-    assert sum(far.asked.count("GET") for far in near.far) == 1
-
-
-def test_a_connection_that_is_not_needed_any_more_is_not_opened() -> None:
-    near = Near()
-    near.welcomed()
-    asked(near)
-    near.client.request("x/a", None, 0.0)
-    given_up = near.client.request("x/b", None, 0.0)
-    first = near.pool.next_wire()
-    near.client.cancel(given_up, 0.0)
-    assert near.pool.next_wire() is None
-    assert first is not None
-
-
-# --- time and endings ---
+# --- time and endings ---------------------------------------------------------------------------------
 
 
 def test_an_idle_connection_is_closed_after_a_while() -> None:
@@ -424,17 +230,35 @@ def test_a_closed_client_ends_its_session_and_then_its_connections() -> None:
     assert far.over()
 
 
-def test_a_pool_that_is_closed_closes_everything_at_once() -> None:
+def test_a_pool_that_is_closed_lets_go_of_its_client() -> None:
     near = Near()
     near.welcomed()
     far = asked(near)
-    far.wire.close(0.0)
-    assert not far.over()
-    near.pool.close(0.0)
-    near.pull()
+    asked(near, "x/a")
+    opening = near.client.request("x/b", None, 0.0)
+    near.pull(connect=False)
+    near.pool.close(0.0, "moving")
+    assert near.pull() == []
     assert near.pool.closed
-    assert far.over()
+    assert all(far.over() for far in near.far)
+    assert far.wire.data_to_send() == []
+    assert CallFailed(opening, Lost("moving")) in near.events()
     assert not near.client.done
+    assert near.client.next_timeout() is None
+
+
+def test_a_pool_that_is_closed_ends_its_session_over_the_connection_that_it_has() -> None:
+    near = Near(versions=(LEGACY,))
+    (far,) = near.pull()
+    body = json.dumps({"jsonrpc": "2.0", "id": far.asked[-1]["id"], "result": welcome()}).encode()
+    near.answer(far, ok(body, "Mcp-Session-Id: s"))
+    near.answer(far, ok(status=202))
+    near.pool.close(0.0)
+    assert near.pull() == []
+    assert far.asked[-1] == "DELETE"
+    assert not near.pool.closed
+    near.answer(far, ok())
+    assert near.pool.closed
 
 
 @pytest.mark.parametrize(

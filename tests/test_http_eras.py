@@ -123,6 +123,44 @@ def test_trouble_is_given_some_time(status: int, version: str) -> None:
     assert failure(web).reason.startswith(f"no answer to {method}: HTTP {status}")
 
 
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("said", "delay"),
+    [
+        ("2", 2.0),
+        ("0", 0.25),
+        ("86400", 30.0),
+        ("9" * 5000, 30.0),
+        ("-1", 0.25),
+        ("1.5", 0.25),
+        ("2, 2", 0.25),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 0.25),
+    ],
+)
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+def test_a_server_may_say_how_much_time(status: int, said: str, delay: float, version: str) -> None:
+    """In seconds, and not more than is ever waited; a date would need a clock."""
+    method = "server/discover" if version == MODERN else "initialize"
+    web = Asker(versions=(version,))
+    web.answer(web.one(method), status, b"", [("Retry-After", said)])
+    web.wait(delay - 0.01)
+    assert web.open(method) == []
+    web.wait(0.01)
+    assert len(web.open(method)) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_server_elsewhere_says_nothing_about_this_one(status: int) -> None:
+    web = Asker()
+    web.head(web.one("server/discover"), status, [("Location", "https://new.example/mcp?key=secret")])
+    failed = failure(web)
+    assert failed.reason.startswith(
+        f"no answer to server/discover: HTTP {status} redirects to 'https://new.example/mcp', "
+    )
+    assert "secret" not in failed.reason
+    assert len(web.made) == 1
+
+
 def test_trouble_that_passes_leaves_no_trace() -> None:
     web = Asker()
     call = web.client.request("x/y", None, 0.0)

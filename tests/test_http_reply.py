@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from http_asking import SSE, Asker, error, legacy, modern
+from http_asking import SSE, after, asked, error, legacy, outcome
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,28 +29,6 @@ from mcp_sansio import (
 
 RESPONSE = b'{"jsonrpc":"2.0","id":2,"result":{"a":1}}'
 HELLO = b'{"jsonrpc":"2.0","method":"notifications/hello"}'
-
-
-def asked(web: Asker | None = None, **config: Any) -> tuple[Asker, ClientExchange]:
-    """A client that has asked for x/y, with the id 2; and the exchange."""
-    web = web or modern(**config)
-    web.client.request("x/y", None, web.now, progress=True)
-    return web, web.one("x/y")
-
-
-def outcome(web: Asker) -> Any:
-    """What became of the call: its result, its failure, or None."""
-    ends = [event for event in web.events() if isinstance(event, CallSucceeded | CallFailed)]
-    assert len(ends) <= 1
-    return None if not ends else ends[0].result if isinstance(ends[0], CallSucceeded) else ends[0].failure
-
-
-def after(status: int, media: str | None, body: bytes, **config: Any) -> Any:
-    """What a complete reply makes of the call."""
-    web, made = asked(**config)
-    web.answer(made, status, body, [] if media is None else [("content-type", media)])
-    assert made.closed
-    return outcome(web)
 
 
 # --- one body -----------------------------------------------------------------------------------------
@@ -116,12 +94,6 @@ def test_an_answer_without_a_message(status: int, media: str | None, body: bytes
     failure = after(status, media, body)
     assert isinstance(failure, HttpFailed)
     assert failure.status == status
-
-
-def test_the_reason_is_how_the_body_began() -> None:
-    assert after(400, "text/plain", b"No valid\n  session ID\n") == HttpFailed(400, "No valid session ID")
-    assert after(503, "text/html", b"<p>" + b"x" * 1000) == HttpFailed(503, "<p>" + "x" * 197)
-    assert after(500, None, b"") == HttpFailed(500, "no message")
 
 
 def test_a_body_over_the_limit() -> None:

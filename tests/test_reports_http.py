@@ -36,6 +36,7 @@ from mcp_sansio import (
     TimedOut,
     WalkFailed,
 )
+from mcp_sansio._http_reply import MEANINGS
 from mcp_sansio.h11 import H11ClientWire, H11Pool, H11ServerWire
 
 HTTP_LEGACY = LEGACY[1:]
@@ -141,7 +142,7 @@ LOST = b'data: {"error":"Session not found"}\n\n'
     ("status", "headers", "said", "failure"),
     [
         (200, SSE, LOST, InvalidReply("jsonrpc is not 2.0")),
-        (503, (), b"", HttpFailed(503, "no message")),
+        (503, (), b"", HttpFailed(503, MEANINGS[503])),
         (400, (), b"No valid session ID", HttpFailed(400, "No valid session ID")),
     ],
 )

@@ -58,9 +58,18 @@ def test_what_cannot_be_meant_is_refused_in_words(text: str, reason: str) -> Non
     assert "secret" not in str(caught.value)
 
 
-def test_an_error_does_not_quote_a_query() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ws://example.com/?token=secret",
+        "http://example.com/ x#secret",
+        "ws://user:secret@example.com/",
+        "http://secret@exa mple.com",
+    ],
+)
+def test_an_error_quotes_neither_query_nor_credentials(text: str) -> None:
     with pytest.raises(LocalProtocolError) as caught:
-        HttpUrl.parse("ws://example.com/?token=secret")
+        HttpUrl.parse(text)
     assert "secret" not in str(caught.value)
 
 

@@ -180,7 +180,7 @@ _CHECKS = (
     (r"HTTP 40[13]\b", "whether it knows you (--header 'Authorization: …')"),
     (r"HTTP 5\d\d\b", "whether the server is well"),
     (r"redirects to", "the URL, for it leads elsewhere"),
-    (r"(?i)<!doctype html|<html", "the path of the URL, for what is there is a web page"),
+    (r"a web page", "the path of the URL, for what is there is a web page"),
     (r"HTTP 40[45]\b", "the path of the URL"),
     (r"", "the URL"),
 )
