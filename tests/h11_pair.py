@@ -13,16 +13,12 @@ from functools import partial
 from typing import Any
 
 from http_pair import Cut, whole
-from pair import KEYS, SERVER, World
+from pair import World
 
 from mcp_sansio import (
     HttpServer,
     HttpServerConfig,
     HttpUrl,
-    PromptServer,
-    PromptServerConfig,
-    Server,
-    ServerConfig,
 )
 from mcp_sansio.h11 import H11ClientWire, H11Config, H11Pool, H11PoolConfig, H11ServerWire
 
@@ -92,9 +88,7 @@ class H11World(World):
     def restart(self) -> None:
         """Another server, with the same prompts, that knows nothing of the sessions of this one."""
         self.stop()
-        self.prompt_server = PromptServer(self.catalogue, PromptServerConfig(keys=KEYS, page_size=10))
-        self.server = Server(ServerConfig(info=SERVER), self.prompt_server)
-        self.prompt_server.on_change = self._changed
+        self._begin_anew()
         self.http_server = HttpServer(self.server, self._http_config)
         self.serving_now = True
         self.settle()
@@ -110,13 +104,7 @@ class H11World(World):
                 while (port := machine.next_ready()) is not None:
                     busy = True
                     self._flush_port(port)
-            while (event := self.client.next_event()) is not None:
-                self.events.append((self.now, event))
-                busy = True
-            while (event := self.server.next_event()) is not None:
-                self.server_events.append((self.now, event))
-                self._serve(event)
-                busy = True
+            busy |= self._hear()
 
     def _flush_port(self, port: Any) -> None:
         if port is self.pool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from clients import LEGACY, MODERN, discovered, welcome
+from clocked import Clocked
 from pair import CLIENT
 
 from mcp_sansio import (
@@ -20,12 +21,9 @@ from mcp_sansio import (
     ClientConfig,
     ClientExchange,
     ClientLayer,
-    Event,
     HttpClient,
 )
 from mcp_sansio._sse import encode_event
-
-E = TypeVar("E")
 
 JSON = (("Content-Type", "application/json"),)
 SSE = (("Content-Type", "text/event-stream"),)
@@ -37,13 +35,14 @@ def error(code: int, message: str = "no", **more: Any) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, **more}}
 
 
-class Asker:
+class Asker(Clocked):
     """A client, its exchanges, and its hand-written server."""
 
     def __init__(self, *layers: ClientLayer, http: Mapping[str, Any] | None = None, **config: Any) -> None:
         """`http` are options of the `HttpClient`."""
         self.now = 0.0
         self.client = Client(ClientConfig(info=CLIENT, **config), *layers)
+        self.machine = self.client
         self.http = HttpClient(self.client, "/mcp", self.now, **(http or {}))
         self.made: list[ClientExchange] = []
 
@@ -75,26 +74,8 @@ class Asker:
         self.pull()
         return sum(asks(exchange) == what for exchange in self.made)
 
-    def events(self) -> list[Event]:
-        """The events since the last look."""
-        found: list[Event] = []
-        while (event := self.client.next_event()) is not None:
-            found.append(event)
-        return found
-
-    def of(self, kind: type[E]) -> list[E]:
-        """The events of a class since the last look; the others are dropped."""
-        return [event for event in self.events() if isinstance(event, kind)]
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, acting on each deadline when it comes."""
-        end = self.now + seconds
+    def look(self) -> None:
         self.pull()
-        while (due := self.client.next_timeout()) is not None and due <= end:
-            self.now = max(self.now, due)
-            self.client.handle_timeout(self.now)
-            self.pull()
-        self.now = end
 
     # --- what the server does ---
 

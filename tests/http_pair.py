@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from pair import KEYS, SERVER, World
+from pair import World
 
 from mcp_sansio import (
     ClientExchange,
@@ -23,10 +23,6 @@ from mcp_sansio import (
     HttpExchange,
     HttpServer,
     HttpServerConfig,
-    PromptServer,
-    PromptServerConfig,
-    Server,
-    ServerConfig,
 )
 from mcp_sansio._lines import Overlong
 from mcp_sansio._sse import SseDecoder
@@ -109,9 +105,7 @@ class HttpWorld(World):
         """Another server, with the same prompts, that knows nothing of the sessions of this one."""
         self.server.close(self.now)
         self.disconnect("the server is gone")
-        self.prompt_server = PromptServer(self.catalogue, PromptServerConfig(keys=KEYS, page_size=10))
-        self.server = Server(ServerConfig(info=SERVER), self.prompt_server)
-        self.prompt_server.on_change = self._changed
+        self._begin_anew()
         self.http_server = HttpServer(self.server, self._http_config)
         self.settle()
 
@@ -122,13 +116,7 @@ class HttpWorld(World):
         busy = True
         while busy:
             busy = self._pump_client() | self._pump_server()
-            while (event := self.client.next_event()) is not None:
-                self.events.append((self.now, event))
-                busy = True
-            while (event := self.server.next_event()) is not None:
-                self.server_events.append((self.now, event))
-                self._serve(event)
-                busy = True
+            busy |= self._hear()
 
     def _pump_client(self) -> bool:
         busy = False

@@ -172,15 +172,27 @@ class World:
                         assert isinstance(wire, LineWire)
                         self._flush(wire)
                     busy = True
-            while (event := self.client.next_event()) is not None:
-                self.events.append((self.now, event))
-                busy = True
-            while (event := self.server.next_event()) is not None:
-                self.server_events.append((self.now, event))
-                self._serve(event)
-                busy = True
+            busy |= self._hear()
+
+    def _hear(self) -> bool:
+        """Take in what both machines report; whether that was anything."""
+        heard = False
+        while (event := self.client.next_event()) is not None:
+            self.events.append((self.now, event))
+            heard = True
+        while (event := self.server.next_event()) is not None:
+            self.server_events.append((self.now, event))
+            self._serve(event)
+            heard = True
+        return heard
 
     # --- the application ---
+
+    def _begin_anew(self) -> None:
+        """Another server, with the same prompts, that knows nothing of what this one knew."""
+        self.prompt_server = PromptServer(self.catalogue, PromptServerConfig(keys=KEYS, page_size=10))
+        self.server = Server(ServerConfig(info=SERVER), self.prompt_server)
+        self.prompt_server.on_change = self._changed
 
     def _changed(self, topic: str) -> None:
         self.server.changed(topic, self.now)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 from clients import MODERN, discovered
+from clocked import Clocked
 from pair import CLIENT
 
-from mcp_sansio import Client, ClientConfig, ClientLayer, Event, HttpUrl
+from mcp_sansio import Client, ClientConfig, ClientLayer, HttpUrl
 from mcp_sansio.h11 import H11ClientWire, H11Pool, H11PoolConfig
-
-E = TypeVar("E")
 
 
 @attrs.define(eq=False)
@@ -43,7 +42,7 @@ class Far:
             self._data = rest[size:]
 
 
-class Near:
+class Near(Clocked):
     """A client, its pool and the connections that it has asked for."""
 
     def __init__(
@@ -56,6 +55,7 @@ class Near:
     ) -> None:
         self.now = 0.0
         self.client = Client(ClientConfig(info=CLIENT, versions=versions, **config), *layers)
+        self.machine = self.client
         self.pool = H11Pool(self.client, HttpUrl.parse(url), self.now, pool, headers=(("X-Y", "z"),))
         self.far: list[Far] = []
 
@@ -92,26 +92,8 @@ class Near:
         self.events()
         return far
 
-    def events(self) -> list[Event]:
-        """The events since the last look."""
-        found: list[Event] = []
-        while (event := self.client.next_event()) is not None:
-            found.append(event)
-        return found
-
-    def of(self, kind: type[E]) -> list[E]:
-        """The events of a class since the last look; the others are dropped."""
-        return [event for event in self.events() if isinstance(event, kind)]
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, acting on each deadline when it comes."""
-        end = self.now + seconds
+    def look(self) -> None:
         self.pull()
-        while (due := self.client.next_timeout()) is not None and due <= end:
-            self.now = max(self.now, due)
-            self.client.handle_timeout(self.now)
-            self.pull()
-        self.now = end
 
 
 def ok(body: bytes = b"", *fields: str, close: bool = False, status: int = 200) -> bytes:

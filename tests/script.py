@@ -7,19 +7,19 @@ machine sends is looked at with `sent`, what it reports with `events`.
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
-from mcp_sansio import Client, Event, LineWire, Server
+from clocked import Clocked
 
-E = TypeVar("E")
+from mcp_sansio import Client, LineWire, Server
 
 
-class Script:
+class Script(Clocked):
     """A machine, its wire, and the peer that the test writes."""
 
     def __init__(self, machine: Client | Server, *, principal: str | None = None, **wire: Any) -> None:
         """`wire` are options of the `LineWire`."""
-        self.machine = machine
+        self.machine: Client | Server = machine
         self.now = 0.0
         self.log: list[dict[str, Any]] = []
         self.wire = self._connect(principal, wire)
@@ -69,22 +69,3 @@ class Script:
         messages = [json.loads(line) for line in lines]
         self.log += messages
         return messages
-
-    def events(self) -> list[Event]:
-        """The events since the last look."""
-        found: list[Event] = []
-        while (event := self.machine.next_event()) is not None:
-            found.append(event)
-        return found
-
-    def of(self, kind: type[E]) -> list[E]:
-        """The events of a class since the last look; the others are dropped."""
-        return [event for event in self.events() if isinstance(event, kind)]
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, acting on each deadline when it comes."""
-        end = self.now + seconds
-        while (due := self.machine.next_timeout()) is not None and due <= end:
-            self.now = max(self.now, due)
-            self.machine.handle_timeout(self.now)
-        self.now = end

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import attrs
+from clocked import Clocked
 from pair import KEYS, SERVER, catalogue, prompt
 from serving import MODERN, TOPIC, envelope
 
 from mcp_sansio import (
     Catalogue,
     End,
-    Event,
     Head,
     HttpExchange,
     HttpServer,
@@ -24,8 +24,6 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
-
-E = TypeVar("E")
 
 BOTH = "application/json, text/event-stream"
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -98,7 +96,7 @@ class Reply:
         return self.body.decode().split("\n\n").count(":")
 
 
-class Web:
+class Web(Clocked):
     """A server that has prompts, over HTTP; time is whatever `now` was last set to."""
 
     def __init__(
@@ -116,6 +114,7 @@ class Web:
             self.catalogue, PromptServerConfig(**{"keys": KEYS, "page_size": 2, **(serving or {})})
         )
         self.server = Server(ServerConfig(**{"info": SERVER, **config}), self.prompts)
+        self.machine = self.server
         self.prompts.on_change = lambda topic: self.server.changed(topic, self.now)
         numbers = itertools.count(1)
         options: dict[str, Any] = {"new_session_id": lambda: f"s{next(numbers)}", **(http or {})}
@@ -197,21 +196,6 @@ class Web:
         while (port := self.server.next_ready()) is not None:
             found.append(port)
         return found
-
-    def of(self, kind: type[E]) -> list[E]:
-        """The events of a class since the last look; the others are dropped."""
-        found: list[Event] = []
-        while (event := self.server.next_event()) is not None:
-            found.append(event)
-        return [event for event in found if isinstance(event, kind)]
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, acting on each deadline when it comes."""
-        end = self.now + seconds
-        while (due := self.server.next_timeout()) is not None and due <= end:
-            self.now = max(self.now, due)
-            self.server.handle_timeout(self.now)
-        self.now = end
 
     def edit(self, name: str) -> None:
         """Change what the list shows."""
