@@ -16,7 +16,7 @@ import json
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +249,7 @@ async def run(era: str, number: int, *, coalesce: bool) -> AsyncGenerator[Run]:
         await process.wait()
 
 
-async def measure(era: str, number: int, deaf_edits: int) -> Iterator[tuple[str, dict[str, float]]]:
+async def measure(era: str, number: int, deaf_edits: int) -> list[tuple[str, dict[str, float]]]:
     """One row for each question."""
     rows: list[tuple[str, dict[str, float]]] = []
     async with run(era, number, coalesce=True) as running:
@@ -263,10 +263,10 @@ async def measure(era: str, number: int, deaf_edits: int) -> Iterator[tuple[str,
             await asyncio.wait_for(deaf.read(), 2 * WINDOW)
         deaf.close()
         rows[-1][1]["deaf"] = deaf.heard
-    return iter(rows)
+    return rows
 
 
-def show(era: str, rows: Iterator[tuple[str, dict[str, float]]], number: int) -> None:
+def show(era: str, rows: list[tuple[str, dict[str, float]]], number: int) -> None:
     """A table."""
     print(f"\n{era}: {number} listeners; the last two rows with {FEW}, and no coalescing")
     print("               edits   heard, each   last to first       CPU   CPU, each    memory")

@@ -22,10 +22,8 @@ from ._line import CLOSED
 from ._link import Link
 from ._loop import Address, Bell, ByteStream, Loop, Tasks
 from ._options import HttpOptions
+from ._peers import GRACE
 from ._session import Session
-
-GRACE = 2.0
-"""How long the farewell to a server may take, in seconds."""
 
 
 @attrs.frozen(kw_only=True)

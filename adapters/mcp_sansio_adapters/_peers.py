@@ -11,6 +11,7 @@ from ._loop import ByteStream, FdStream, Loop, Tasks
 from ._process import EXITED, Child, ProcessSpec
 
 GRACE = 2.0
+"""How long parting from a server may take that is no process of ours, in seconds."""
 
 
 class Peer(Protocol):

@@ -112,14 +112,13 @@ class _Loop:
 
         options = {"start_serving": False, **_secured(address)}
         listening = await asyncio.start_server(accepted, address.host, address.port, **options)
-        try:
-            async with connections:
+        async with connections:
+            try:
                 await listening.start_serving()
                 opened([each.getsockname()[:2] for each in listening.sockets])
                 await stop.wait()
+            finally:
                 listening.close()
-        finally:
-            listening.close()
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         loop = asyncio.get_running_loop()

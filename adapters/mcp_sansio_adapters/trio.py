@@ -1,18 +1,20 @@
 """Prompt clients and servers on trio: over child processes, over stdio, over any stream.
 
-async with open_stdio_client(["my-server", "--flag"]) as client:
-for prompt in await client.list_prompts():
-print(prompt.name)
+    async with open_stdio_client(["my-server", "--flag"]) as client:
+        for prompt in await client.list_prompts():
+            print(prompt.name)
 
-async with connect(await trio.open_tcp_stream("127.0.0.1", 7000)) as client:
-...
+    async with connect(await trio.open_tcp_stream("127.0.0.1", 7000)) as client:
+        ...
 
-await serve_stdio(server)
+    await serve_stdio(server)
 
-async with open_http_client("https://example.com/mcp", headers={"Authorization": "Bearer …"}) as client:
-...
+    async with open_http_client("https://example.com/mcp", headers={"Authorization": "Bearer …"}) as client:
+        ...
 
-await serve_http(server, "127.0.0.1", 8000)
+    await serve_http(server, "127.0.0.1", 8000)
+
+Child processes and stdio need a system that can watch file descriptors, as every POSIX system can.
 """
 
 from __future__ import annotations
