@@ -154,8 +154,7 @@ class H11ServerWire:
     def fail(self, now: float) -> None:
         """It could not be found out whose the pending request is."""
         if self._asked_about() is not None:
-            refusal = self._http.refusal(500, "Internal error", INTERNAL_ERROR, port=self)
-            self._begin(refusal, self._server.tick(now))
+            self._begin(self._http.undecided(port=self), self._server.tick(now))
 
     def _asked_about(self) -> RequestHead | None:
         if self.pending is None and self._state is not Visit.LINGERING and self._state not in _OVER:

@@ -154,6 +154,10 @@ class HttpServer:
             raise LocalProtocolError(f"{status} with the challenge {challenge!r} is no refusal")
         return self.refusal(status, reason, headers=[("www-authenticate", challenge)], port=port)
 
+    def undecided(self, *, port: Port | None = None) -> HttpExchange:
+        """The exchange of a request of which it could not be found out whose it is."""
+        return self.refusal(500, "Internal error", INTERNAL_ERROR, port=port)
+
     def refusal(
         self,
         status: int,

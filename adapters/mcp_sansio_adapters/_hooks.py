@@ -74,6 +74,14 @@ Authenticate: TypeAlias = Callable[
 
 
 @attrs.frozen
+class Undecided:
+    """The hook that was to say on whose behalf a request comes has failed."""
+
+
+Verdict: TypeAlias = Principal | Unauthorized | Undecided
+
+
+@attrs.frozen
 class Hooks:
     """What a client calls."""
 
@@ -99,6 +107,16 @@ def value_of(function: Callable[..., Any] | None, *args: object) -> Any:
         value.close()
         raise LocalProtocolError("an asynchronous function needs an event loop")
     return value
+
+
+async def verdict_of(authenticate: Authenticate | None, head: RequestHead) -> Verdict:
+    """On whose behalf a request comes; what the hook raises is logged, and nobody's to see."""
+    try:
+        verdict: Verdict = await awaited(authenticate, head)
+    except Exception:  # whatever an application raises is its own
+        logger.exception("authenticating %s %s failed", head.method, head.target)
+        verdict = Undecided()
+    return verdict
 
 
 async def awaited(function: Callable[..., Any] | None, *args: object) -> Any:

@@ -16,7 +16,7 @@ from mcp_sansio.h11 import H11Config, H11ServerWire
 from ._async_server import Service, opened_service
 from ._defaults import http_config, now
 from ._exceptions import CannotListen, Ending
-from ._hooks import Authenticate, Unauthorized, awaited, logger
+from ._hooks import Authenticate, Unauthorized, Undecided, verdict_of
 from ._line import CLOSED
 from ._link import Link
 from ._loop import Address, ByteStream, Loop, Tasks
@@ -57,17 +57,13 @@ class HttpLink(Link):
             super().settle(reason)
 
     async def _ask(self, head: RequestHead) -> None:
-        wire = self._http_wire
-        try:
-            verdict = await awaited(self._authenticate, head)
-        except Exception:  # noqa: BLE001  # whatever an application raises is its own
-            logger.exception("authenticating %s %s failed", head.method, head.target)
-            wire.fail(now())
-        else:
-            if isinstance(verdict, Unauthorized):
-                wire.deny(verdict.challenge, now(), status=verdict.status, reason=verdict.reason)
-            else:
-                wire.admit(verdict, now())
+        match await verdict_of(self._authenticate, head):
+            case Undecided():
+                self._http_wire.fail(now())
+            case Unauthorized(challenge, status, reason):
+                self._http_wire.deny(challenge, now(), status=status, reason=reason)
+            case principal:
+                self._http_wire.admit(principal, now())
         self._turn()
 
 

@@ -48,7 +48,7 @@ from mcp_sansio import (
 
 from ._async_server import Service, opened_service
 from ._defaults import http_config, now
-from ._hooks import Authenticate, Unauthorized, awaited, logger
+from ._hooks import Authenticate, Unauthorized, Undecided, Verdict, verdict_of
 from ._loop import AsyncFunction, Bell, Event, Loop
 from ._options import ServerOptions
 
@@ -180,18 +180,15 @@ class AsgiApp:
 
     async def _serve(self, scope: Scope, receive: Receive, send: SendMessage) -> None:
         service = await self._driven()
-        verdict = None
+        verdict: Verdict = None
         if self._authenticate is not None:
             head = RequestHead(scope["method"], _target(scope), _headers(scope), _peer(scope))
-            try:
-                verdict = await awaited(self._authenticate, head)
-            except Exception:  # noqa: BLE001  # whatever an application raises is its own
-                logger.exception("authenticating %s %s failed", head.method, head.target)
-                await _tell(send, _FAILED)
-                return
+            verdict = await verdict_of(self._authenticate, head)
         await Carrier(service, self._exchange(scope, verdict), receive, send).carry()
 
-    def _exchange(self, scope: Scope, verdict: str | Unauthorized | None) -> HttpExchange:
+    def _exchange(self, scope: Scope, verdict: Verdict) -> HttpExchange:
+        if isinstance(verdict, Undecided):
+            return self._http.undecided()
         if isinstance(verdict, Unauthorized):
             return self._http.unauthorized(verdict.challenge, status=verdict.status, reason=verdict.reason)
         return self._http.exchange(
@@ -280,9 +277,6 @@ async def _tell(send: SendMessage, outputs: Sequence[Head | bytes | End]) -> Non
     body = b"".join(part for part in outputs if isinstance(part, bytes))
     more = not any(isinstance(part, End) for part in outputs)
     await send({"type": "http.response.body", "body": body, "more_body": more})
-
-
-_FAILED = (Head(500, (("content-type", "text/plain"),)), b"Internal Server Error", End())
 
 
 # --- scopes ---
