@@ -35,12 +35,13 @@ from mcp_sansio import (
     TextResource,
     __version__,
 )
-from mcp_sansio_adapters import cli, cli_commands, cli_show
-from mcp_sansio_adapters.cli_client import Exit
+from mcp_sansio_adapters import cli, demo
+from mcp_sansio_adapters.cli import commands, show
+from mcp_sansio_adapters.cli.client import Exit
 from mcp_sansio_adapters.folder import PromptFolder
 
 MCP_SANSIO = (sys.executable, "-m", "mcp_sansio_adapters")
-SAMPLES = Path(cli_show.__file__).parent / "samples"
+SAMPLES = Path(demo.__file__).parent / "samples"
 SERVE: Command = (*MCP_SANSIO, "serve", str(SAMPLES), "--page-size", "9")
 
 live = pytest.mark.live
@@ -70,7 +71,7 @@ def fails(capsys: pytest.CaptureFixture[str]) -> Fails:
     """Run a command line that fails with `code`; what it says in its one line."""
 
     def run(code: int, *arguments: str, server: Sequence[str] | None = None) -> str:
-        assert cli_commands.run([*arguments, *(() if server is None else ("--", *server))]) == code
+        assert commands.run([*arguments, *(() if server is None else ("--", *server))]) == code
         out, errors = capsys.readouterr()
         assert out == ""
         (line,) = errors.splitlines()
@@ -84,7 +85,7 @@ def fails(capsys: pytest.CaptureFixture[str]) -> Fails:
 def served() -> list[Any]:
     """The prompts of the sample folder, as the newest revision lists them."""
     prompts = [entry.prompt for entry in PromptFolder(SAMPLES).read().entries]
-    return [cli_show.wire(prompt) for prompt in sorted(prompts, key=lambda prompt: prompt.name)]
+    return [show.wire(prompt) for prompt in sorted(prompts, key=lambda prompt: prompt.name)]
 
 
 # --- list and get ---
@@ -222,14 +223,14 @@ def test_the_command_line_is_wrong_though_there_is_a_server(fails: Fails) -> Non
 
 
 def test_a_bug_of_ours_is_one_line_too(fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_commands, "serve_folder", lambda *_arguments, **_options: 1 / 0)
+    monkeypatch.setattr(commands, "serve_folder", lambda *_arguments, **_options: 1 / 0)
     assert fails(70, "serve", str(SAMPLES)).startswith("this is a bug (ZeroDivisionError: ")
 
 
 def test_without_the_extra_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, cli_commands.__name__)
+    monkeypatch.delitem(sys.modules, commands.__name__)
     monkeypatch.setitem(sys.modules, "click", None)
     with pytest.raises(SystemExit, match="70"):
         cli.main()
@@ -242,18 +243,18 @@ def test_every_exit_code_is_documented() -> None:
 
 
 def test_only_debug_shows_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli_commands.run(["list", "--debug", "--", "no-such-command"]) == 3
+    assert commands.run(["list", "--debug", "--", "no-such-command"]) == 3
     errors = capsys.readouterr().err
     assert errors.startswith("Traceback (most recent call last):\n")
     assert errors.splitlines()[-1].startswith("mcp-sansio: no server")
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli_commands.run(["--version"]) == 0
+    assert commands.run(["--version"]) == 0
     assert capsys.readouterr() == (f"mcp-sansio {__version__}\n", "")
-    assert cli_commands.run(["list", "-h"]) == 0
+    assert commands.run(["list", "-h"]) == 0
     assert "Usage: mcp-sansio list [OPTIONS]" in capsys.readouterr().out
-    assert cli_commands.run([]) == 2
+    assert commands.run([]) == 2
     out, errors = capsys.readouterr()
     assert out == ""
     assert errors.startswith("Usage: mcp-sansio [OPTIONS] COMMAND")
@@ -361,28 +362,26 @@ DATA = "AAECAwQ="  # five bytes
     ],
 )
 def test_content_of_every_type_has_a_text(content: ContentBlock, text: str) -> None:
-    assert cli_show.content_text(content) == text
+    assert show.content_text(content) == text
 
 
 def test_several_messages_say_whose_they_are() -> None:
     user, assistant = (PromptMessage(role, TextContent(role)) for role in ("user", "assistant"))
-    assert cli_show.result_text(GetPromptResult((user,))) == "user"
-    assert cli_show.result_text(GetPromptResult((assistant,))) == "[assistant]\nassistant"
-    assert (
-        cli_show.result_text(GetPromptResult((user, assistant))) == "[user]\nuser\n\n[assistant]\nassistant"
-    )
-    assert cli_show.result_text(GetPromptResult(())) == ""
+    assert show.result_text(GetPromptResult((user,))) == "user"
+    assert show.result_text(GetPromptResult((assistant,))) == "[assistant]\nassistant"
+    assert show.result_text(GetPromptResult((user, assistant))) == "[user]\nuser\n\n[assistant]\nassistant"
+    assert show.result_text(GetPromptResult(())) == ""
 
 
 def test_a_list_is_cut_to_the_terminal_and_keeps_to_its_lines() -> None:
     argument = PromptArgument("x", required=True)
     prompts = [Prompt("a", description="One\n\x1b[31mtwo"), Prompt("bb", title="T", arguments=(argument,))]
-    assert [*cli_show.prompt_lines(prompts, None)] == ["a      One \\x1b[31mtwo", "bb  x  T"]
-    assert [*cli_show.prompt_lines(prompts, 8)] == ["a      …", "bb  x  T"]
-    assert [*cli_show.prompt_lines([], 8)] == []
+    assert [*show.prompt_lines(prompts, None)] == ["a      One \\x1b[31mtwo", "bb  x  T"]
+    assert [*show.prompt_lines(prompts, 8)] == ["a      …", "bb  x  T"]
+    assert [*show.prompt_lines([], 8)] == []
 
 
 def test_control_characters_are_shown_and_not_obeyed() -> None:
-    assert cli_show.harmless("a\tb\n\x1b]0;x\x07\x9b\u202e\u200dé\U0001f986") == (
+    assert show.harmless("a\tb\n\x1b]0;x\x07\x9b\u202e\u200dé\U0001f986") == (
         "a\tb\n\\x1b]0;x\\x07\\x9b\\u202e\\u200dé\U0001f986"
     )

@@ -23,8 +23,8 @@ import pytest
 from serving import MODERN, TOPIC, envelope
 from test_cli import MCP_SANSIO, SAMPLES, Fails, fails, run
 
-from mcp_sansio_adapters import cli_commands
-from mcp_sansio_adapters.cli_client import Exit
+from mcp_sansio_adapters.cli import commands
+from mcp_sansio_adapters.cli.client import Exit
 
 live = pytest.mark.live
 
@@ -182,7 +182,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
 def test_what_is_wrong_is_told(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    assert cli_commands.run(arguments) == code
+    assert commands.run(arguments) == code
     out, errors = capsys.readouterr()
     assert out == ""
     assert said in errors

@@ -8,10 +8,10 @@ import pytest
 
 from mcp_sansio import Catalogue, Icon, LocalProtocolError, Prompt, PromptArgument
 from mcp_sansio_adapters.folder import PromptFolder, Reading
-from mcp_sansio_adapters.folder_file import MAX_FILE, PromptFile, UnreadableFile, parse_file
-from mcp_sansio_adapters.folder_watch import follow
+from mcp_sansio_adapters.folder.file import MAX_FILE, PromptFile, UnreadableFile, parse_file
+from mcp_sansio_adapters.folder.watch import follow
 
-SAMPLES = Path(__file__).parent.parent / "adapters" / "mcp_sansio_adapters" / "samples"
+SAMPLES = Path(__file__).parent.parent / "adapters" / "mcp_sansio_adapters" / "demo" / "samples"
 
 
 def parse(text: str, file: str = "greet.md") -> PromptFile:

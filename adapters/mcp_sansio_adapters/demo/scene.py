@@ -12,8 +12,7 @@ from pathlib import Path
 from random import Random
 
 from mcp_sansio import Prompt
-
-from .folder import PromptFolder
+from mcp_sansio_adapters.folder import PromptFolder
 
 SAMPLES = Path(__file__).parent / "samples"
 STORM = "storm"

@@ -30,14 +30,14 @@ from mcp_sansio import (
     Updated,
     __version__,
 )
+from mcp_sansio_adapters._exceptions import PromptGoneError, RequestFailed
+from mcp_sansio_adapters._pump import Traffic
+from mcp_sansio_adapters.asyncio import AsyncClient, Changes
+from mcp_sansio_adapters.cli.show import amount
 
-from ._exceptions import PromptGoneError, RequestFailed
-from ._pump import Traffic
-from .asyncio import AsyncClient, Changes
-from .cli_show import amount
-from .demo_report import Report, counted, differences, spent
-from .demo_scene import Scene
-from .demo_server import HOSTS, NAMES
+from .report import Report, counted, differences, spent
+from .scene import Scene
+from .server import HOSTS, NAMES
 
 EDITS = 200
 PAUSE = 0.005

@@ -31,8 +31,7 @@ from mcp_sansio import (
     WalkFailed,
     __version__,
 )
-
-from ._exceptions import (
+from mcp_sansio_adapters._exceptions import (
     CannotListen,
     ConnectionFailed,
     Ending,
@@ -40,9 +39,10 @@ from ._exceptions import (
     RequestFailed,
     describe_exit,
 )
-from ._process import ProcessPolicy
-from .asyncio import AsyncClient, open_http_client, open_stdio_client
-from .cli_serve import Tell
+from mcp_sansio_adapters._process import ProcessPolicy
+from mcp_sansio_adapters.asyncio import AsyncClient, open_http_client, open_stdio_client
+
+from .serve import Tell
 
 
 class Exit(enum.IntEnum):

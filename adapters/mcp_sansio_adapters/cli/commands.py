@@ -33,12 +33,12 @@ from mcp_sansio import (
     Snapshot,
     __version__,
 )
+from mcp_sansio_adapters.demo import ERAS, run_demo
+from mcp_sansio_adapters.demo.server import HOSTS
 
-from . import cli_show
-from .cli_client import Exit, Question, ServerName, exit_code, explain
-from .cli_serve import REPLIES, Endpoint, Reply, serve_folder
-from .demo import ERAS, run_demo
-from .demo_server import HOSTS
+from . import show
+from .client import Exit, Question, ServerName, exit_code, explain
+from .serve import REPLIES, Endpoint, Reply, serve_folder
 
 NAME = "mcp-sansio"
 _ADDRESS = re.compile(r"(?:(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]*)):)?([0-9]{1,5})")
@@ -78,7 +78,7 @@ def _path(error: click.ClickException) -> str:
 
 
 def _tell(text: str) -> None:
-    click.echo(f"{NAME}: {cli_show.one_line(text)}", err=True)
+    click.echo(f"{NAME}: {show.one_line(text)}", err=True)
 
 
 def _guarded(function: F) -> F:
@@ -262,10 +262,10 @@ def list_(as_json: bool, **options: Any) -> None:
     """List the prompts of the server at URL, or of the one that the command after -- starts."""
     snapshot: Snapshot = asyncio.run(_question(**options).list())
     if as_json:
-        cli_show.print_json({"prompts": [cli_show.wire(prompt) for prompt in snapshot]})
+        show.print_json({"prompts": [show.wire(prompt) for prompt in snapshot]})
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in cli_show.prompt_lines(snapshot.items, width):
+    for line in show.prompt_lines(snapshot.items, width):
         click.echo(line)
 
 
@@ -311,9 +311,9 @@ def get(
     question = _question(urls[0] if urls else None, **options)
     result: GetPromptResult = asyncio.run(question.get(name, arguments))
     if as_json:
-        cli_show.print_json(cli_show.wire(result))
+        show.print_json(show.wire(result))
     else:
-        cli_show.print_text(cli_show.result_text(result))
+        show.print_text(show.result_text(result))
 
 
 @cli.command()

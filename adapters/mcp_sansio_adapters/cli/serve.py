@@ -22,10 +22,9 @@ from mcp_sansio import (
     ServerConfig,
     __version__,
 )
-
-from ._defaults import new_keys, unix_offset
-from .asyncio import serve_http, serve_stdio
-from .folder import Problem, PromptFolder
+from mcp_sansio_adapters._defaults import new_keys, unix_offset
+from mcp_sansio_adapters.asyncio import serve_http, serve_stdio
+from mcp_sansio_adapters.folder import Problem, PromptFolder
 
 Tell = Callable[[str], None]
 Reply: TypeAlias = Literal["auto", "json", "sse"]
@@ -106,7 +105,7 @@ async def _serve(
 
 async def _follow(folder: PromptFolder, catalogue: Catalogue, tell: Tell) -> None:
     """Follow the folder; where that cannot be done, serving goes on with the prompts as they are."""
-    from .folder_watch import follow  # noqa: PLC0415  # a server that does not watch needs no watcher
+    from mcp_sansio_adapters.folder.watch import follow  # noqa: PLC0415  # a server that does not watch needs no watcher
 
     try:
         await follow(folder, catalogue, lambda problems: _report(problems, tell))

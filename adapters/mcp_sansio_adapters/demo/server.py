@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mcp_sansio import McpError
-
-from .asyncio import AsyncClient, open_http_client, open_stdio_client
+from mcp_sansio_adapters.asyncio import AsyncClient, open_http_client, open_stdio_client
 
 _WITH_PID = ("/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"')
 """Writes the process id of a command to a file, and becomes the command."""

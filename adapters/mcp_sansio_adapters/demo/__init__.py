@@ -17,10 +17,10 @@ from pathlib import Path
 
 from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, McpError
 
-from .demo_report import Report
-from .demo_scene import Scene
-from .demo_server import HOSTS, NAMES
-from .demo_steps import Play, StepFailed
+from .report import Report
+from .scene import Scene
+from .server import HOSTS, NAMES
+from .steps import Play, StepFailed
 
 FOLDER = "{folder}"
 """Stands for the folder in the command of a server."""

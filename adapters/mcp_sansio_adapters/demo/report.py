@@ -13,9 +13,8 @@ import attrs
 import click
 
 from mcp_sansio import Prompt
-
-from ._pump import Traffic
-from .cli_show import amount, one_line
+from mcp_sansio_adapters._pump import Traffic
+from mcp_sansio_adapters.cli.show import amount, one_line
 
 GUTTER = 13
 WIDTH = 100

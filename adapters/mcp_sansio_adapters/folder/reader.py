@@ -17,9 +17,7 @@ import attrs
 
 from mcp_sansio import Catalogue, Entry, LocalProtocolError
 
-from .folder_file import MAX_FILE, Problem, PromptFile, UnreadableFile, is_prompt_file, parse_file
-
-__all__ = ["Problem", "PromptFolder", "Reading"]
+from .file import MAX_FILE, Problem, PromptFile, UnreadableFile, is_prompt_file, parse_file
 
 
 @attrs.frozen

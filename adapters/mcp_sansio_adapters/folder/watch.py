@@ -14,7 +14,8 @@ from watchfiles import awatch
 
 from mcp_sansio import Catalogue
 
-from .folder import Problem, PromptFolder
+from .file import Problem
+from .reader import PromptFolder
 
 STEP = 50
 MOST = 400
