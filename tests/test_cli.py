@@ -36,8 +36,8 @@ from mcp_sansio import (
     __version__,
 )
 from mcp_sansio_adapters import cli, demo
-from mcp_sansio_adapters.cli import commands, show
-from mcp_sansio_adapters.cli.client import Exit
+from mcp_sansio_adapters.cli import app, serve, show
+from mcp_sansio_adapters.cli.explain import Exit
 from mcp_sansio_adapters.folder import PromptFolder
 
 MCP_SANSIO = (sys.executable, "-m", "mcp_sansio_adapters")
@@ -71,7 +71,7 @@ def fails(capsys: pytest.CaptureFixture[str]) -> Fails:
     """Run a command line that fails with `code`; what it says in its one line."""
 
     def run(code: int, *arguments: str, server: Sequence[str] | None = None) -> str:
-        assert commands.run([*arguments, *(() if server is None else ("--", *server))]) == code
+        assert app.run([*arguments, *(() if server is None else ("--", *server))]) == code
         out, errors = capsys.readouterr()
         assert out == ""
         (line,) = errors.splitlines()
@@ -190,15 +190,20 @@ def test_an_answer_that_breaks_the_protocol(fails: Fails) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ("list",),
-            "No server: give a URL or a command, as in `mcp-sansio list http://…` or `mcp-sansio list ",
-        ),
+        (("list",), "No server: write `mcp-sansio list URL` or `mcp-sansio list -- python server.py`. ("),
         (
             ("list", "python", "server.py"),
-            "Got unexpected extra argument (server.py) (`mcp-sansio list ",
+            "a URL begins with http:// or https://, 'python' does not; a command",
         ),
-        (("get",), "Missing argument '[URL] NAME'."),
+        (
+            ("get",),
+            "No server: write `mcp-sansio get URL NAME` or `mcp-sansio get NAME -- python server.py`.",
+        ),
+        (("get", "http://x"), "Too few words: write `mcp-sansio get URL NAME` or "),
+        (
+            ("complete", "http://x", "a", "b", "c", "d"),
+            "Too many words: http://x a b c d; write `mcp-sansio ",
+        ),
         (("get", "x", "--arg", "y"), "Invalid value for '--arg': 'y' has no value: write it as KEY=VALUE."),
         (("get", "x", "--arg", "=y"), "Invalid value for '--arg': '=y' has no value"),
         (("get", "x", "--arg", "y=1", "--arg", "y=2"), "Invalid value for '--arg': 'y' is given twice."),
@@ -223,14 +228,14 @@ def test_the_command_line_is_wrong_though_there_is_a_server(fails: Fails) -> Non
 
 
 def test_a_bug_of_ours_is_one_line_too(fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "serve_folder", lambda *_arguments, **_options: 1 / 0)
+    monkeypatch.setattr(serve, "serve_folder", lambda *_arguments, **_options: 1 / 0)
     assert fails(70, "serve", str(SAMPLES)).startswith("this is a bug (ZeroDivisionError: ")
 
 
 def test_without_the_extra_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, commands.__name__)
+    monkeypatch.delitem(sys.modules, app.__name__)
     monkeypatch.setitem(sys.modules, "click", None)
     with pytest.raises(SystemExit, match="70"):
         cli.main()
@@ -243,18 +248,18 @@ def test_every_exit_code_is_documented() -> None:
 
 
 def test_only_debug_shows_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.run(["list", "--debug", "--", "no-such-command"]) == 3
+    assert app.run(["list", "--debug", "--", "no-such-command"]) == 3
     errors = capsys.readouterr().err
     assert errors.startswith("Traceback (most recent call last):\n")
     assert errors.splitlines()[-1].startswith("mcp-sansio: no server")
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.run(["--version"]) == 0
+    assert app.run(["--version"]) == 0
     assert capsys.readouterr() == (f"mcp-sansio {__version__}\n", "")
-    assert commands.run(["list", "-h"]) == 0
+    assert app.run(["list", "-h"]) == 0
     assert "Usage: mcp-sansio list [OPTIONS]" in capsys.readouterr().out
-    assert commands.run([]) == 2
+    assert app.run([]) == 2
     out, errors = capsys.readouterr()
     assert out == ""
     assert errors.startswith("Usage: mcp-sansio [OPTIONS] COMMAND")

@@ -23,8 +23,8 @@ import pytest
 from serving import MODERN, TOPIC, envelope
 from test_cli import MCP_SANSIO, SAMPLES, Fails, fails, run
 
-from mcp_sansio_adapters.cli import commands
-from mcp_sansio_adapters.cli.client import Exit
+from mcp_sansio_adapters.cli import app
+from mcp_sansio_adapters.cli.explain import Exit
 
 live = pytest.mark.live
 
@@ -166,7 +166,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
         (("list", "server.py"), Exit.USAGE, "'server.py' does not; a command stands after --."),
         (("list", "http://x:99999"), Exit.USAGE, "99999 is no port"),
         (("list", "ftp://x"), Exit.USAGE, "a URL begins with http:// or https://"),
-        (("list", "http://x", "--", "server"), Exit.USAGE, "Two servers: "),
+        (("get", "http://x", "name", "--", "server"), Exit.USAGE, "Too many words: http://x name; write"),
         (("list", "--header", "A: b", "--", "server"), Exit.USAGE, "--header is for servers that are a URL"),
         (("list", "http://x", "--header", "nonsense"), Exit.USAGE, "a header is written as 'Name: value'"),
         (("list", "http://x", "--header", "Host: b"), Exit.USAGE, "written by the library"),
@@ -182,7 +182,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
 def test_what_is_wrong_is_told(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    assert commands.run(arguments) == code
+    assert app.run(arguments) == code
     out, errors = capsys.readouterr()
     assert out == ""
     assert said in errors

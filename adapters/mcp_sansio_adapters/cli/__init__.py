@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line of this process."""
     try:
-        from .commands import run  # noqa: PLC0415  # what it needs may not be there
+        from .app import run  # noqa: PLC0415  # what it needs may not be there
     except ModuleNotFoundError as error:
         sys.stderr.write(f"mcp-sansio: {error.name} is missing: pip install 'mcp-sansio[cli]'\n")
         sys.exit(70)

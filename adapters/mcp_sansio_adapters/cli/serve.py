@@ -1,118 +1,56 @@
-"""Serves a folder of prompts over stdin and stdout or over HTTP, and keeps up with its files."""
+"""The command `serve`."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Awaitable, Callable
-from functools import partial
+import re
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-import attrs
+import click
 
-from mcp_sansio import (
-    Catalogue,
-    HttpServerConfig,
-    Implementation,
-    McpError,
-    PromptServer,
-    PromptServerConfig,
-    Server,
-    ServerConfig,
-    __version__,
-)
-from mcp_sansio_adapters._defaults import new_keys, unix_offset
-from mcp_sansio_adapters.asyncio import serve_http, serve_stdio
-from mcp_sansio_adapters.folder import Problem, PromptFolder
+from .guard import guarded, say
+from .options import revisions
+from .serving import REPLIES, Endpoint, Reply, serve_folder
 
-Tell = Callable[[str], None]
-Reply: TypeAlias = Literal["auto", "json", "sse"]
-REPLIES = ("auto", "json", "sse")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ADDRESS = re.compile(r"(?:(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]*)):)?([0-9]{1,5})")
 
 
-@attrs.frozen
-class Endpoint:
-    """Where to serve HTTP, to whom besides callers on this machine, and in which form."""
+def _address(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    """The value of `--http`: a port alone is one of this machine."""
+    if text is None:
+        return None
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match[3]) > 65535:
+        raise click.BadParameter(f"{text!r} is no address: write it as HOST:PORT, or [::1]:PORT.")
+    return match[1] or match[2] or "127.0.0.1", int(match[3])
 
-    host: str
-    port: int
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    reply: Reply = "auto"
 
-
-def serve_folder(
-    root: Path,
-    versions: tuple[str, ...],
+@click.command("serve")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--page-size", type=click.IntRange(1), default=100, show_default=True, help="Prompts per page.")
+@click.option("--watch/--no-watch", default=True, help="Whether edits are noticed and announced.")
+@click.option("--http", "address", metavar="HOST:PORT", callback=_address, help="Serve HTTP; port 0 is any.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Answer to this host name, too.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="Answer pages from there.")
+@click.option("--reply", type=click.Choice(REPLIES), help="Answer as one JSON body, or a stream of events.")
+@revisions
+@guarded
+def serve_command(
+    folder: Path,
     *,
     page_size: int,
     watch: bool,
-    http: Endpoint | None = None,
-    tell: Tell,
+    address: tuple[str, int] | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    reply: Reply | None,
+    versions: tuple[str, ...],
 ) -> None:
-    """Serve `root` until the client is done, or over HTTP until a signal comes. `tell` gets what is wrong
-    with its files, a line each, and the URL.
-    """
-    folder, catalogue = PromptFolder(root), Catalogue()
-    _report(folder.load(catalogue), tell)
-    if http is None and sys.stdin.isatty():
-        tell("this waits for an MCP client on stdin, and is for one to start; Ctrl-D ends it")
-    prompts = PromptServer(
-        catalogue,
-        PromptServerConfig(
-            keys=new_keys(),
-            unix_offset=unix_offset(),
-            page_size=page_size,
-            list_changed=watch,
-            completions=False,
-        ),
-    )
-    info = Implementation("mcp-sansio", __version__, "Prompt folder")
-    server = Server(ServerConfig(info=info, versions=versions), prompts)
-    serving = partial(serve_stdio, server) if http is None else partial(_serve_http, server, http, tell)
-    asyncio.run(_serve(serving, (folder, catalogue) if watch else None, tell))
-
-
-async def _serve_http(server: Server, http: Endpoint, tell: Tell) -> None:
-    config = HttpServerConfig(hosts=http.hosts, origins=http.origins, reply=http.reply)
-
-    def started(url: str) -> None:
-        tell(f"serving at {url}, Ctrl-C ends it")
-        if not http.hosts and http.host not in LOOPBACK:
-            tell("it answers to loopback names only: --allow-host adds those by which others reach it")
-
-    await serve_http(server, http.host, http.port, config=config, started=started)
-
-
-async def _serve(
-    serving: Callable[[], Awaitable[None]], watched: tuple[PromptFolder, Catalogue] | None, tell: Tell
-) -> None:
-    """Serve, and follow the folder meanwhile."""
-    if watched is None:
-        await serving()
-        return
-    follower = asyncio.create_task(_follow(*watched, tell))
-    try:
-        await serving()
-    finally:
-        follower.cancel()
-        await asyncio.wait((follower,))
-    if not follower.cancelled():
-        follower.result()
-
-
-async def _follow(folder: PromptFolder, catalogue: Catalogue, tell: Tell) -> None:
-    """Follow the folder; where that cannot be done, serving goes on with the prompts as they are."""
-    from mcp_sansio_adapters.folder.watch import follow  # noqa: PLC0415  # a server that does not watch needs no watcher
-
-    try:
-        await follow(folder, catalogue, lambda problems: _report(problems, tell))
-    except (OSError, RuntimeError, McpError) as error:
-        tell(f"edits are not noticed any more, restart the server to see them: {error}")
-
-
-def _report(problems: tuple[Problem, ...], tell: Tell) -> None:
-    for problem in problems:
-        tell(str(problem))
+    """Serve the Markdown files in FOLDER as prompts, over stdin and stdout or over HTTP."""
+    if click.get_current_context().obj is not None:
+        raise click.UsageError("`serve` starts no server, so nothing belongs after --.")
+    if address is None and (hosts or origins or reply):
+        raise click.UsageError("--allow-host, --allow-origin and --reply are for --http.")
+    http = None if address is None else Endpoint(*address, hosts, origins, reply or "auto")
+    serve_folder(folder, versions, page_size=page_size, watch=watch, http=http, tell=say)

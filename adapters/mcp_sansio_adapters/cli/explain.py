@@ -1,48 +1,32 @@
-"""Asks a server for its prompts: one connection, one question, one answer, and what went wrong in words."""
+"""What went wrong, in one line that says what to do, and as an exit code."""
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import enum
 import errno
 import re
 import socket
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-
-import attrs
+from collections.abc import Mapping
 
 from mcp_sansio import (
-    ClientConfig,
-    Diagnostic,
-    Event,
     Failure,
-    GetPromptResult,
     HttpFailed,
-    Implementation,
     InvalidReply,
-    ListingConfig,
     LocalProtocolError,
     McpError,
     Prompt,
     Snapshot,
     TimedOut,
     WalkFailed,
-    __version__,
 )
 from mcp_sansio_adapters._exceptions import (
     CannotListen,
     ConnectionFailed,
-    Ending,
     PromptGoneError,
     RequestFailed,
     describe_exit,
 )
-from mcp_sansio_adapters._process import ProcessPolicy
-from mcp_sansio_adapters.asyncio import AsyncClient, open_http_client, open_stdio_client
-
-from .serve import Tell
 
 
 class Exit(enum.IntEnum):
@@ -56,80 +40,6 @@ class Exit(enum.IntEnum):
     BUG = 70
     INTERRUPTED = 130
     BROKEN_PIPE = 141
-
-
-@attrs.frozen
-class ServerName:
-    """Whom to ask: a URL, and what every request to it says besides, or a command."""
-
-    url: str | None = None
-    headers: Mapping[str, str] = attrs.field(factory=dict[str, str])
-    command: Sequence[str] = ()
-
-
-class Question:
-    """What is asked of whom, for how long, and who hears about oddities (`tell`)."""
-
-    def __init__(self, server: ServerName, versions: tuple[str, ...], timeout: float, tell: Tell) -> None:
-        self._server = server
-        self._versions = versions
-        self._timeout = timeout
-        self._tell = tell
-
-    async def list(self) -> Snapshot:
-        """All prompts."""
-        async with self._connected() as client:
-            snapshot = await client.list_prompts()
-        for problem in snapshot.problems:
-            self._tell(f"left out: {problem}")
-        return snapshot
-
-    async def get(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
-        """One prompt, rendered."""
-        async with self._connected() as client:
-            try:
-                return await client.get_prompt(name, arguments)
-            except RequestFailed as error:
-                missing = needed(error.snapshot, name, arguments)
-                if missing:
-                    error.args = (f"{error}; add{missing}",)
-                raise
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[AsyncClient]:
-        """A client of the server. A process that is silent may say on stderr why, so that its end is
-        waited for; a URL has only its answer.
-        """
-        seconds = self._timeout if self._server.url is not None else None
-        async with AsyncExitStack() as stack:
-            try:
-                async with asyncio.timeout(seconds):
-                    client = await stack.enter_async_context(self._opened())
-            except TimeoutError:
-                raise ConnectionFailed(Ending(f"no answer within {self._timeout:g} s")) from None
-            yield client
-
-    def _opened(self) -> AbstractAsyncContextManager[AsyncClient]:
-        config = ClientConfig(
-            info=Implementation("mcp-sansio", __version__),
-            versions=self._versions,
-            quiet_timeout=self._timeout,
-            total_timeout=self._timeout,
-        )
-        listing = ListingConfig(eager=False, wait=self._timeout)
-        server = self._server
-        if server.url is not None:
-            return open_http_client(
-                server.url, headers=server.headers, config=config, listing=listing, on_event=self._hear
-            )
-        policy = ProcessPolicy(restarts=0)
-        return open_stdio_client(
-            server.command, config=config, listing=listing, policy=policy, on_event=self._hear
-        )
-
-    def _hear(self, event: Event) -> None:
-        if isinstance(event, Diagnostic):
-            self._tell(f"{event.kind}: {event.text}")
 
 
 def exit_code(error: McpError) -> Exit:

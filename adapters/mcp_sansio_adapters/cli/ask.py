@@ -1,0 +1,129 @@
+"""The commands that ask one question: `list`, `get` and `complete`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Mapping
+
+import click
+
+from mcp_sansio import Completion, GetPromptResult, Snapshot
+from mcp_sansio_adapters._exceptions import RequestFailed
+
+from . import show
+from .explain import needed
+from .guard import guarded
+from .options import Asking, asking, json_option
+from .servers import Question
+
+
+@click.command("list")
+@click.argument("words", nargs=-1, metavar="[SERVER]…")
+@json_option
+@asking
+@guarded
+def list_command(words: tuple[str, ...], *, as_json: bool, asked: Asking) -> None:
+    """List the prompts of a server."""
+    (question,) = asked.all(words)
+    snapshot = asyncio.run(_list(question))
+    if as_json:
+        show.print_json({"prompts": [show.wire(prompt) for prompt in snapshot]})
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in show.prompt_lines(snapshot.items, width):
+        click.echo(line)
+
+
+async def _list(question: Question) -> Snapshot:
+    async with question.connected() as client:
+        snapshot = await client.list_prompts()
+    for problem in snapshot.problems:
+        question.tell(f"left out: {problem}")
+    return snapshot
+
+
+def _arguments(
+    _context: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    """The values of `--arg`, which may be empty."""
+    arguments: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{pair!r} has no value: write it as KEY=VALUE.")
+        if key in arguments:
+            raise click.BadParameter(f"{key!r} is given twice.")
+        arguments[key] = value
+    return arguments
+
+
+argument_option = click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_arguments,
+    help="An argument; may be repeated. KEY= gives an empty one.",
+)
+
+
+@click.command("get")
+@click.argument("words", nargs=-1, metavar="[SERVER] NAME")
+@argument_option
+@json_option
+@asking
+@guarded
+def get_command(words: tuple[str, ...], *, arguments: dict[str, str], as_json: bool, asked: Asking) -> None:
+    """Render the prompt NAME of a server."""
+    question, (name,) = asked.split(words, "NAME")
+    result = asyncio.run(_get(question, name, arguments))
+    if as_json:
+        show.print_json(show.wire(result))
+    else:
+        show.print_text(show.result_text(result))
+
+
+async def _get(question: Question, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+    async with question.connected() as client:
+        try:
+            return await client.get_prompt(name, arguments)
+        except RequestFailed as error:
+            missing = needed(error.snapshot, name, arguments)
+            if missing:
+                error.args = (f"{error}; add{missing}",)
+            raise
+
+
+@click.command("complete")
+@click.argument("words", nargs=-1, metavar="[SERVER] NAME ARGUMENT [PREFIX]")
+@argument_option
+@json_option
+@asking
+@guarded
+def complete_command(
+    words: tuple[str, ...], *, arguments: dict[str, str], as_json: bool, asked: Asking
+) -> None:
+    """Show the values that the server proposes for ARGUMENT of the prompt NAME, a line each.
+
+    Other arguments that are known already are given by --arg.
+    """
+    question, rest = asked.split(words, "NAME", "ARGUMENT", optional="PREFIX")
+    name, argument, prefix = [*rest, ""][:3]
+    completion = asyncio.run(_complete(question, name, argument, prefix, arguments))
+    if as_json:
+        show.print_json({"completion": show.wire(completion)})
+        return
+    for value in completion.values:
+        show.print_text(value)
+    if completion.has_more:
+        of = "" if completion.total is None else f" of {completion.total}"
+        question.tell(f"these are the first {len(completion.values)}{of}: a longer PREFIX shows others")
+
+
+async def _complete(
+    question: Question, name: str, argument: str, prefix: str, known: Mapping[str, str]
+) -> Completion:
+    async with question.connected() as client:
+        return await client.complete(name, argument, prefix, known)
