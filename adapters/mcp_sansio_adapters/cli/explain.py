@@ -28,6 +28,8 @@ from mcp_sansio_adapters._exceptions import (
     describe_exit,
 )
 
+from .servers import ServerName
+
 
 class Exit(enum.IntEnum):
     """The exit codes of all commands."""
@@ -62,12 +64,13 @@ def _cause(error: McpError) -> Failure | None:
     return failure
 
 
-def explain(error: McpError, *, url: bool = False) -> str:
-    """A failure as a sentence that says what to do. `url`: the server is one."""
+def explain(error: McpError, server: ServerName | None = None) -> str:
+    """A failure as a sentence that says what to do. `server` is the one that was asked."""
+    url = server is not None and server.url is not None
     if isinstance(error, CannotListen):
         return f"choose another --http: {error}"
     if isinstance(error, ConnectionFailed):
-        where = _check(error.reason) if url else "the command after --"
+        where = _check(error.reason) if url or server is None else server.origin
         last = error.stderr_tail.strip().rpartition("\n")[2]
         exited = "" if error.exit_code is None else f" ({describe_exit(error.exit_code)})"
         said = f"; it said: {last}" if last else ""

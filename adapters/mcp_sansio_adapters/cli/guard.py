@@ -18,6 +18,9 @@ from .show import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SERVER = "mcp_sansio_adapters.server"
+"""Where the context of a command keeps the server that it asks, for what is said when that fails."""
+
 
 def say(text: str) -> None:
     """A line for the person, on stderr."""
@@ -41,7 +44,7 @@ def guarded(function: F) -> F:
             code = Exit.BROKEN_PIPE
         except McpError as error:
             _trace(debug)
-            say(explain(error, url=click.get_current_context().obj is None))
+            say(explain(error, click.get_current_context().meta.get(SERVER)))
             code = exit_code(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is ours, and told in one line
             _trace(debug)

@@ -16,7 +16,7 @@ import click
 
 from mcp_sansio import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS, HttpUrl, LocalProtocolError
 
-from .guard import say
+from .guard import SERVER, say
 from .servers import Question, ServerName
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,6 +97,7 @@ class Asking:
     def _question(self, server: ServerName) -> Question:
         if self.headers and server.url is None:
             raise click.UsageError("--header is for servers that are a URL.")
+        click.get_current_context().meta[SERVER] = server
         return Question(server, self.versions, self.timeout, say)
 
     def _started(self) -> ServerName:

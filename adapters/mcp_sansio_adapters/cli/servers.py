@@ -21,7 +21,7 @@ from mcp_sansio_adapters.asyncio import AsyncClient, open_http_client, open_stdi
 class ServerName:
     """Whom to ask: a URL, and what every request to it says besides, or a command and where it runs.
 
-    `label` is what the person calls it.
+    `label` is what the person calls it, `origin` where the command is written, to be corrected there.
     """
 
     label: str
@@ -30,6 +30,7 @@ class ServerName:
     command: Sequence[str] = ()
     env: Mapping[str, str] | None = None
     cwd: str | None = None
+    origin: str = "the command after --"
 
 
 @attrs.frozen
