@@ -99,7 +99,7 @@ class AsyncClient(ConnectedClient):
 
     def changes(self) -> Changes:
         """The changes of the list from now on, to be iterated over with `async for`."""
-        return Changes(self._loop, Feed(self._session))
+        return Changes(self._loop, self.feed())
 
     async def request(
         self,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
@@ -29,9 +29,11 @@ from ._options import (
 from ._peers import ChildPeer, StreamPeer
 from ._process import ProcessPolicy, Restarts
 from ._stdio import claimed_stdio, on_signals
+from .several import PATIENCE, Opener, Several, opened_several
 
 if TYPE_CHECKING:
     from ._http_service import HttpService
+    from .hosts import HostServer
 
 S = TypeVar("S")
 
@@ -119,6 +121,26 @@ class FrontEnd(Generic[S]):
         from ._http_connection import HttpConnection, http_target  # noqa: PLC0415  # h11 may not be there
 
         return opened(HttpConnection(self._loop, session_of(options), http_target(url, options)))
+
+    def open_server(
+        self, server: HostServer, **options: Unpack[ClientOptions]
+    ) -> AbstractAsyncContextManager[AsyncClient]:
+        """Be the client of a server of a host's configuration, for the block: see `open_stdio_client` and
+        `open_http_client`, whichever it needs.
+        """
+        if server.url is not None:
+            return self.open_http_client(server.url, headers=server.headers, **options)
+        return self.open_stdio_client(server.command, env=server.env, cwd=server.cwd, **options)
+
+    def open_several(
+        self, openers: Mapping[str, Opener], *, patience: float = PATIENCE
+    ) -> AbstractAsyncContextManager[Several]:
+        """Be the client of several servers at once, for the block, each called by a label.
+
+        Entering waits for nobody: a server has `patience` seconds to be there, and as many for each list of
+        its prompts. One that is not, or whose opener fails, is no reason for the others to fail.
+        """
+        return opened_several(self._loop, openers, patience)
 
     def open_http_server(
         self, server: Server, host: str = "127.0.0.1", port: int = 0, **options: Unpack[HttpServerOptions]

@@ -375,6 +375,10 @@ class ConnectedClient:
         """The last list of prompts, fresh or stale."""
         return self._session.prompts.snapshot
 
+    def feed(self) -> Feed:
+        """The changes of the list from now on, for whoever waits for them in his own way."""
+        return Feed(self._session)
+
     @property
     def traffic(self) -> Traffic:
         """What has gone over the wire so far."""

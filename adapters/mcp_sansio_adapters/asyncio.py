@@ -40,7 +40,9 @@ __all__ = [
     "connect",
     "open_http_client",
     "open_http_server",
+    "open_server",
     "open_service",
+    "open_several",
     "open_stdio_client",
     "serve_http",
     "serve_stdio",
@@ -216,6 +218,8 @@ LOOP: Loop = _Loop()
 _front_end = FrontEnd(LOOP, _Streams)
 open_stdio_client = _front_end.open_stdio_client
 connect = _front_end.connect
+open_server = _front_end.open_server
+open_several = _front_end.open_several
 open_service = _front_end.open_service
 serve_stream = _front_end.serve_stream
 serve_stdio = _front_end.serve_stdio

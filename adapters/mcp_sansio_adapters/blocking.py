@@ -119,7 +119,7 @@ class BlockingClient(ConnectedClient):
 
     def changes(self) -> Changes:
         """The changes of the list from now on."""
-        return Changes(Feed(self._session), self._connection)
+        return Changes(self.feed(), self._connection)
 
     def request(
         self,
