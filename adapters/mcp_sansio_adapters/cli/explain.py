@@ -28,7 +28,7 @@ from mcp_sansio_adapters._exceptions import (
     describe_exit,
 )
 
-from .servers import ServerName
+from .servers import Question
 
 
 class Exit(enum.IntEnum):
@@ -64,13 +64,13 @@ def _cause(error: McpError) -> Failure | None:
     return failure
 
 
-def explain(error: McpError, server: ServerName | None = None) -> str:
-    """A failure as a sentence that says what to do. `server` is the one that was asked."""
-    url = server is not None and server.url is not None
+def explain(error: McpError, question: Question | None = None) -> str:
+    """A failure as a sentence that says what to do. `question` is what was asked."""
+    url = question is not None and question.server.url is not None
     if isinstance(error, CannotListen):
         return f"choose another --http: {error}"
     if isinstance(error, ConnectionFailed):
-        where = _check(error.reason) if url or server is None else server.origin
+        where = _check(error.reason) if url or question is None else question.origin
         last = error.stderr_tail.strip().rpartition("\n")[2]
         exited = "" if error.exit_code is None else f" ({describe_exit(error.exit_code)})"
         said = f"; it said: {last}" if last else ""

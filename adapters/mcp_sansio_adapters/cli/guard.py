@@ -18,8 +18,8 @@ from .show import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SERVER = "mcp_sansio_adapters.server"
-"""Where the context of a command keeps the server that it asks, for what is said when that fails."""
+QUESTION = "mcp_sansio_adapters.question"
+"""Where the context of a command keeps what it asks of whom, for what is said when that fails."""
 
 
 def say(text: str) -> None:
@@ -44,7 +44,7 @@ def guarded(function: F) -> F:
             code = Exit.BROKEN_PIPE
         except McpError as error:
             _trace(debug)
-            say(explain(error, click.get_current_context().meta.get(SERVER)))
+            say(explain(error, click.get_current_context().meta.get(QUESTION)))
             code = exit_code(error)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is ours, and told in one line
             _trace(debug)

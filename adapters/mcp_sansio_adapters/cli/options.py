@@ -7,6 +7,7 @@ command after `--`, else the first word, which is a URL or, with `--config`, a n
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +16,19 @@ import attrs
 import click
 
 from mcp_sansio import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS, HttpUrl, LocalProtocolError
+from mcp_sansio_adapters.hosts import (
+    HOSTS,
+    HostConfig,
+    HostConfigError,
+    HostInput,
+    HostServer,
+    find_host_config,
+    read_host_config,
+)
 
-from .guard import SERVER, say
-from .servers import Question, ServerName
+from . import show
+from .guard import QUESTION, say
+from .servers import Question
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,7 +69,7 @@ def _chosen(versions: tuple[str, ...], era: str | None) -> tuple[str, ...]:
 class Asking:
     """What the command line says about whom to ask, and how."""
 
-    config: Path | None
+    config: HostConfig | None
     headers: Mapping[str, str]
     versions: tuple[str, ...]
     timeout: float
@@ -77,42 +88,47 @@ class Asking:
             )
         if len(words) > own + len(usage):
             raise click.UsageError(f"Too many words: {' '.join(words)}; {_usage(*usage)}.")
-        server = self._server(words[0]) if own else self._started()
-        return self._question(server), [*words[own:]]
+        return self._named(words[0]) if own else self._started(), [*words[own:]]
 
     def all(self, words: Sequence[str]) -> list[Question]:
         """Every server that is named: by a word each, and by the command after `--`.
 
         All of a configuration file if none of its servers is.
         """
-        servers = [self._server(word) for word in words]
+        questions = [self._named(word) for word in words]
         if self.command is not None:
-            servers.append(self._started())
-        if not servers and self.config is not None:
-            servers = [*self._configured()]
-        if not servers:
+            questions.append(self._started())
+        if not questions and self.config is not None:
+            questions = [self._configured(self.config, name) for name in self.config.names]
+        if not questions:
             raise click.UsageError(f"No server: {_usage()}.")
-        return [self._question(server) for server in servers]
+        return questions
 
-    def _question(self, server: ServerName) -> Question:
-        if self.headers and server.url is None:
-            raise click.UsageError("--header is for servers that are a URL.")
-        click.get_current_context().meta[SERVER] = server
-        return Question(server, self.versions, self.timeout, say)
-
-    def _started(self) -> ServerName:
+    def _started(self) -> Question:
         if not self.command:
             raise click.UsageError("No server: the command that starts one stands after --.")
-        return ServerName(Path(self.command[0]).name, command=self.command)
+        return self._question(HostServer(Path(self.command[0]).name, command=self.command))
 
-    def _server(self, word: str) -> ServerName:
-        if self.config is None or "://" in word:
-            _must_be_a_url(word)
-            return ServerName(word, url=word, headers=self.headers)
-        raise NotImplementedError
+    def _named(self, word: str) -> Question:
+        if self.config is not None and "://" not in word:
+            return self._configured(self.config, word)
+        _must_be_a_url(word)
+        return self._question(HostServer(word, url=word))
 
-    def _configured(self) -> list[ServerName]:
-        raise NotImplementedError
+    def _configured(self, config: HostConfig, name: str) -> Question:
+        try:
+            server = config.server(name)
+        except HostConfigError as error:
+            raise click.UsageError(f"{error}.") from None
+        return self._question(server, f"{name!r} in {config.path}")
+
+    def _question(self, server: HostServer, origin: str = "the command after --") -> Question:
+        if self.headers and server.url is None:
+            raise click.UsageError("--header is for servers that are a URL.")
+        server = attrs.evolve(server, headers={**server.headers, **self.headers})
+        question = Question(server, origin, self.versions, self.timeout, say)
+        click.get_current_context().meta[QUESTION] = question
+        return question
 
 
 def _usage(*names: str) -> str:
@@ -127,6 +143,31 @@ def _must_be_a_url(text: str) -> None:
     except LocalProtocolError as error:
         hint = "" if "://" in text else "; a command stands after --"
         raise click.UsageError(f"{error}{hint}.") from None
+
+
+def _config(_context: click.Context, _parameter: click.Parameter, text: str | None) -> HostConfig | None:
+    """The value of `--config`: a file, or the name of a host that has one at its usual place."""
+    if text is None:
+        return None
+    interactive = sys.stdin.isatty() and sys.stderr.isatty()
+    try:
+        path = find_host_config(text) if text in HOSTS and not Path(text).exists() else Path(text)
+        return read_host_config(path, ask=_answer if interactive else None)
+    except HostConfigError as error:
+        raise click.BadParameter(f"{error}.") from None
+
+
+def _answer(wanted: HostInput) -> str:
+    """Ask the person for an input of a configuration."""
+    answer: str = click.prompt(
+        show.one_line(wanted.description),
+        default=wanted.default,
+        hide_input=wanted.password,
+        show_default=not wanted.password,
+        type=click.Choice(wanted.options) if wanted.options else str,
+        err=True,
+    )
+    return answer
 
 
 def _fields(_context: click.Context, _parameter: click.Parameter, lines: tuple[str, ...]) -> dict[str, str]:
@@ -163,9 +204,9 @@ def asking(function: F) -> F:
     )
     @click.option(
         "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="A host's configuration file; SERVER is a name in it.",
+        callback=_config,
+        help=f"A host's configuration file, or one of {', '.join(HOSTS)}; SERVER is a name in it.",
     )
     @revisions
     @functools.wraps(function)
@@ -173,7 +214,7 @@ def asking(function: F) -> F:
         *args: Any,
         headers: dict[str, str],
         timeout: float,
-        config: Path | None,
+        config: HostConfig | None,
         versions: tuple[str, ...],
         **options: Any,
     ) -> Any:

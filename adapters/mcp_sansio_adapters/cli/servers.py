@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Unpack
 
@@ -15,29 +15,18 @@ from mcp_sansio_adapters._hooks import tell
 from mcp_sansio_adapters._options import ClientOptions
 from mcp_sansio_adapters._process import ProcessPolicy
 from mcp_sansio_adapters.asyncio import AsyncClient, open_http_client, open_stdio_client
-
-
-@attrs.frozen
-class ServerName:
-    """Whom to ask: a URL, and what every request to it says besides, or a command and where it runs.
-
-    `label` is what the person calls it, `origin` where the command is written, to be corrected there.
-    """
-
-    label: str
-    url: str | None = None
-    headers: Mapping[str, str] = attrs.field(factory=dict[str, str])
-    command: Sequence[str] = ()
-    env: Mapping[str, str] | None = None
-    cwd: str | None = None
-    origin: str = "the command after --"
+from mcp_sansio_adapters.hosts import HostServer
 
 
 @attrs.frozen
 class Question:
-    """One server, in which revisions and for how many seconds it is asked, and who hears about oddities."""
+    """One server, in which revisions and for how many seconds it is asked, and who hears about oddities.
 
-    server: ServerName
+    `origin` is where the server's command is written, to be corrected there.
+    """
+
+    server: HostServer
+    origin: str
     versions: tuple[str, ...]
     timeout: float
     tell: Callable[[str], None]
