@@ -115,9 +115,9 @@ class ServerChange:
 class SeveralChanges:
     """The changes of all lists, as an async iterator of `ServerChange`.
 
-    It sees all that happens from its creation on, and of servers that come later, all there is of them. A
-    reader who is slower than a server gets one change of that server that spans several. It ends when the
-    servers are closed.
+    It sees all that happens from its creation on to lists that have been asked for, and which servers are
+    lost. A reader who is slower than a server gets one change of that server that spans several. It ends when
+    the servers are closed.
     """
 
     def __init__(self, loop: Loop, clients: Mapping[str, AsyncClient]) -> None:
