@@ -28,6 +28,7 @@ COMMANDS = {
     "list": "ask",
     "get": "ask",
     "complete": "ask",
+    "watch": "watch",
     "demo": "demonstrate",
     "completion": "shell",
 }

@@ -31,6 +31,9 @@ def list_command(words: tuple[str, ...], *, as_json: bool, asked: Asking) -> Non
     if as_json:
         show.print_json({"prompts": [show.wire(prompt) for prompt in snapshot]})
         return
+    if show.on_a_terminal():
+        show.prompt_table(snapshot)
+        return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in show.prompt_lines(snapshot.items, width):
         click.echo(line)

@@ -6,6 +6,7 @@ A server's text is data: where it goes to a terminal, control characters are sho
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -44,6 +45,11 @@ def print_text(text: str) -> None:
     click.echo(harmless(text) if sys.stdout.isatty() else text)
 
 
+def on_a_terminal() -> bool:
+    """Whether stdout is a terminal that can do more than print lines."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
 def harmless(text: str) -> str:
     """The text with every control character but newline and tab written as an escape."""
     return "".join(
@@ -61,7 +67,7 @@ def prompt_lines(prompts: Iterable[Prompt], width: int | None) -> Iterator[str]:
 
     Cut to `width` columns, if that is given.
     """
-    rows = [(one_line(prompt.name), _arguments(prompt), _purpose(prompt)) for prompt in prompts]
+    rows = [(one_line(prompt.name), argument_names(prompt), purpose(prompt)) for prompt in prompts]
     names = max((len(name) for name, _, _ in rows), default=0)
     arguments = max((len(arguments) for _, arguments, _ in rows), default=0)
     for row in rows:
@@ -69,12 +75,30 @@ def prompt_lines(prompts: Iterable[Prompt], width: int | None) -> Iterator[str]:
         yield line if width is None or len(line) <= width else line[: max(width - 1, 1)] + "…"
 
 
-def _arguments(prompt: Prompt) -> str:
+def prompt_table(prompts: Iterable[Prompt]) -> None:
+    """The prompts on a terminal: a table in which long texts are wrapped, not cut."""
+    from rich.console import Console  # noqa: PLC0415  # slow to load, and for terminals only
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("prompt", style="bold", overflow="fold")
+    table.add_column("arguments", overflow="fold")
+    table.add_column("what it is for", overflow="fold")
+    for prompt in prompts:
+        cells = (one_line(prompt.name), argument_names(prompt), purpose(prompt))
+        table.add_row(*map(Text, cells))
+    Console(highlight=False).print(table)
+
+
+def argument_names(prompt: Prompt) -> str:
+    """The arguments of a prompt in one line, optional ones in brackets."""
     shown = (argument.name if argument.required else f"[{argument.name}]" for argument in prompt.arguments)
     return one_line(" ".join(shown))
 
 
-def _purpose(prompt: Prompt) -> str:
+def purpose(prompt: Prompt) -> str:
+    """What a prompt is for, in one line."""
     return one_line(prompt.description or prompt.title or "")
 
 
