@@ -172,7 +172,8 @@ STOREYS = {
     ),
     "The server": (
         *("_server", "_server_config", "_stream", "_routing", "_debts", "_topics"),
-        *("_prompt_server", "_catalogue", "_content", "_sealing", "_request_state"),
+        *("_prompt_server", "_catalogue", "_entry", "_signature", "_docstring", "_conversion"),
+        *("_content", "_sealing", "_request_state"),
     ),
     "Values and codec": ("_types", "_versions", "_json", "_plain", "_meta", "_structure", "_shapes"),
 }

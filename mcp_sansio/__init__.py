@@ -6,11 +6,12 @@ driving contract.
 """
 
 from ._calls import Call, Limits, Outcome, Reply
-from ._catalogue import Catalogue, CatalogueSnapshot, Completer, Entry
+from ._catalogue import Catalogue, CatalogueSnapshot
 from ._client import Client
 from ._client_config import ClientConfig
-from ._content import AskInput, Rendered
+from ._content import AskInput, Rendered, assistant, user
 from ._contract import Abandon, Carrier, Endpoint, Machine, OpenPush, Outgoing, Outlet, Port, Send, Wire
+from ._entry import Completer, Entry, PromptOptions
 from ._errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -226,6 +227,7 @@ __all__ = [
     "PromptClient",
     "PromptGone",
     "PromptMessage",
+    "PromptOptions",
     "PromptRendered",
     "PromptRequested",
     "PromptServer",
@@ -262,9 +264,11 @@ __all__ = [
     "Wire",
     "WireFailed",
     "__version__",
+    "assistant",
     "may_mean_unknown",
     "seal",
     "structure",
     "unseal",
     "unstructure",
+    "user",
 ]

@@ -3,8 +3,9 @@
 An edit works on a draft and publishes it as the next snapshot; a batch of edits publishes once.
 Readers hold whatever snapshot they took. The *epoch* counts changes of what `prompts/list` shows, told
 by a digest over the encoded prompts, so an edit that only exchanges a handler, or nothing at all, is
-no change. Prompts are kept in code-point order of their names, which makes every name a position that
-a page can start after, whether or not the prompt of that name still exists.
+no change. To exchange who may know of a prompt is one, for nobody can tell what that hides. Prompts are
+kept in code-point order of their names, which makes every name a position that a page can start after,
+whether or not the prompt of that name still exists.
 
 Publishing one edit costs time linear in the size of the catalogue: make many edits in one `batch`.
 """
@@ -13,67 +14,19 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias, final
+from typing import Any, TypeVar, Unpack, final, overload
 
 import attrs
 
+from ._entry import Completer, Entry, PromptOptions
 from ._errors import LocalProtocolError
-from ._structure import encode_typed
 from ._types import Prompt
-from ._versions import ALL_VERSIONS
 
-MAX_NAME_SIZE = 1024
-"""The longest name of a prompt, in bytes of UTF-8: every cursor carries one."""
-
-Completer: TypeAlias = Callable[[str, Mapping[str, str]], Any] | Sequence[str]
-"""Proposes values for an argument: a function of what was typed so far and of the arguments already
-known, or simply all the values there are."""
-
-
-def _copy(completers: Mapping[str, Completer] | None) -> Mapping[str, Completer]:
-    return MappingProxyType(dict(completers or {}))
-
-
-def _fingerprint(entry: Entry) -> bytes:
-    return hashlib.sha256(encode_typed(entry.prompt, ALL_VERSIONS[-1])).digest()
-
-
-@attrs.frozen
-class Entry:
-    """A prompt with what serves it: `render` makes its messages, `completers` are by argument name.
-
-    Arguments are text on the wire, and text is what `render` gets, whatever it may be annotated with.
-
-    Raises `LocalProtocolError` for a prompt that could not be listed: one whose values have the wrong
-    types, whose name is empty or over `MAX_NAME_SIZE`, which names an argument twice, or which has
-    completers for arguments that it does not have.
-    """
-
-    prompt: Prompt
-    render: Callable[..., Any] | None = None
-    completers: Mapping[str, Completer] = attrs.field(default=None, converter=_copy)
-    fingerprint: bytes = attrs.field(
-        init=False, eq=False, repr=False, default=attrs.Factory(_fingerprint, takes_self=True)
-    )
-    """A hash of the prompt as the newest revision shows it."""
-
-    def __attrs_post_init__(self) -> None:
-        name = self.prompt.name
-        if not 1 <= len(name.encode()) <= MAX_NAME_SIZE:
-            raise LocalProtocolError(f"the name of a prompt must have 1 to {MAX_NAME_SIZE} bytes")
-        arguments = {argument.name for argument in self.prompt.arguments}
-        if len(arguments) < len(self.prompt.arguments):
-            raise LocalProtocolError(f"prompt {name!r} has two arguments of one name")
-        for argument, completer in self.completers.items():
-            if argument not in arguments:
-                raise LocalProtocolError(f"prompt {name!r} has no argument {argument!r} to complete")
-            if isinstance(completer, str):
-                raise LocalProtocolError(
-                    f"the values for {argument!r} must be a sequence of strings, not one"
-                )
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @final
@@ -82,13 +35,15 @@ class CatalogueSnapshot:
     """The catalogue as it was published once.
 
     `entries` are by name, in the order of `names`, which is by code point. `epoch` and `digest` belong
-    to what `prompts/list` shows: the digest of equal prompts is equal in every process.
+    to what `prompts/list` shows: the digest of equal prompts is equal in every process. `restricted` says
+    whether not everybody may know of every prompt, so far as the prompts themselves say that.
     """
 
     epoch: int
     entries: Mapping[str, Entry]
     names: tuple[str, ...]
     digest: str
+    restricted: bool = False
 
     def page_after(
         self, name: str | None, size: int, allowed: Callable[[Prompt], bool] | None = None
@@ -109,11 +64,27 @@ class CatalogueSnapshot:
 
 
 def _snapshot(epoch: int, entries: Mapping[str, Entry], digest: str) -> CatalogueSnapshot:
-    return CatalogueSnapshot(epoch, MappingProxyType(entries), tuple(entries), digest)
+    restricted = any(entry.visible is not None for entry in entries.values())
+    return CatalogueSnapshot(epoch, MappingProxyType(entries), tuple(entries), digest, restricted)
 
 
 def _digest(entries: Iterable[Entry]) -> str:
     return hashlib.sha256(b"".join(entry.fingerprint for entry in entries)).hexdigest()
+
+
+def _audience(entries: Mapping[str, Entry]) -> dict[str, object]:
+    """Who may know of the prompts that not everybody may know of."""
+    return {name: entry.visible for name, entry in entries.items() if entry.visible is not None}
+
+
+def _entry(
+    prompt: Prompt | Entry, render: Callable[..., Any] | None, completers: Mapping[str, Completer] | None
+) -> Entry:
+    if not isinstance(prompt, Entry):
+        return Entry(prompt, render, completers)
+    if render is not None or completers is not None:
+        raise LocalProtocolError(f"prompt {prompt.prompt.name!r} is an entry, which has its own functions")
+    return prompt
 
 
 @final
@@ -121,10 +92,10 @@ class Catalogue:
     """All prompts of a server, each by its exact name.
 
     `visible` tells whether a principal (None: nobody in particular) may know of a prompt; without it
-    everybody may. `on_change` is called after the publication of every snapshot with a new epoch, after
-    all who `watch`; when one of them raises, that reaches the editor, and the edit stands. Edits belong on
-    one thread at a time, while `snapshot` may be read from any. Edits that cannot be made raise
-    `LocalProtocolError` and change nothing.
+    everybody may, unless the prompt has a predicate of its own, which counts as well. `on_change` is
+    called after the publication of every snapshot with a new epoch, after all who `watch`; when one of
+    them raises, that reaches the editor, and the edit stands. Edits belong on one thread at a time, while
+    `snapshot` may be read from any. Edits that cannot be made raise `LocalProtocolError` and change nothing.
     """
 
     def __init__(
@@ -146,26 +117,41 @@ class Catalogue:
         """Have `told` called as `on_change` is: whoever serves these prompts, and several may, hears so."""
         self._watchers.append(told)
 
+    @overload
+    def prompt(self, function: F, /, **options: Unpack[PromptOptions]) -> F: ...
+
+    @overload
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
+        """Add a function as a prompt whose name is new, as `Entry.of` reads it: a decorator, with options or
+        without, that leaves the function as it is.
+        """
+        if function is None:
+            return partial(self.prompt, **options)
+        self.add(Entry.of(function, **options))
+        return function
+
     def add(
         self,
-        prompt: Prompt,
+        prompt: Prompt | Entry,
         render: Callable[..., Any] | None = None,
         completers: Mapping[str, Completer] | None = None,
     ) -> None:
-        """Add a prompt whose name is new; the arguments are those of `Entry`."""
-        entry = Entry(prompt, render, completers)
-        if prompt.name in self._edited():
-            raise LocalProtocolError(f"there is a prompt {prompt.name!r} already")
+        """Add a prompt whose name is new; the arguments are those of `Entry`, or an entry."""
+        entry = _entry(prompt, render, completers)
+        if entry.prompt.name in self._edited():
+            raise LocalProtocolError(f"there is a prompt {entry.prompt.name!r} already")
         self._store(entry)
 
     def put(
         self,
-        prompt: Prompt,
+        prompt: Prompt | Entry,
         render: Callable[..., Any] | None = None,
         completers: Mapping[str, Completer] | None = None,
     ) -> None:
-        """Add a prompt, in place of any other of its name; the arguments are those of `Entry`."""
-        self._store(Entry(prompt, render, completers))
+        """Add a prompt, in place of any other of its name, as `add` does."""
+        self._store(_entry(prompt, render, completers))
 
     def remove(self, name: str) -> None:
         """Take a prompt out; there must be one of this name."""
@@ -209,7 +195,8 @@ class Catalogue:
 
     def _insert(self, draft: dict[str, Entry], entry: Entry) -> None:
         if len(draft) >= self._max_prompts and entry.prompt.name not in draft:
-            raise LocalProtocolError(f"a catalogue has room for {self._max_prompts} prompts")
+            room = f"a catalogue has room for {self._max_prompts} prompts"
+            raise LocalProtocolError(f"prompt {entry.prompt.name!r} is too many: {room}")
         draft[entry.prompt.name] = entry
 
     def _store(self, entry: Entry) -> None:
@@ -228,7 +215,7 @@ class Catalogue:
         entries = {name: draft[name] for name in sorted(draft)}
         digest = _digest(entries.values())
         before = self._snapshot
-        changed = digest != before.digest
+        changed = digest != before.digest or _audience(entries) != _audience(before.entries)
         self._snapshot = _snapshot(before.epoch + changed, entries, digest)
         if changed:
             self._tell()

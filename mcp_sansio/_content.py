@@ -42,6 +42,18 @@ class AskInput:
 
 Part: TypeAlias = str | PromptMessage | ContentBlock
 Rendered: TypeAlias = Part | Sequence[Part] | GetPromptResult | AskInput
+"""What a prompt's function may return: text, a message, a content block, several of those, a whole result, or
+a question."""
+
+
+def user(content: str | ContentBlock) -> PromptMessage:
+    """A message of the user's: text, or a content block."""
+    return PromptMessage("user", TextContent(content) if isinstance(content, str) else content)
+
+
+def assistant(content: str | ContentBlock) -> PromptMessage:
+    """A message of the assistant's: text, or a content block."""
+    return PromptMessage("assistant", TextContent(content) if isinstance(content, str) else content)
 
 
 def as_result(rendered: object) -> GetPromptResult:
@@ -56,8 +68,6 @@ def as_result(rendered: object) -> GetPromptResult:
 def _message(part: object) -> PromptMessage:
     if isinstance(part, PromptMessage):
         return part
-    if isinstance(part, str):
-        return PromptMessage("user", TextContent(part))
-    if isinstance(part, _BLOCKS):
-        return PromptMessage("user", part)
+    if isinstance(part, (str, *_BLOCKS)):
+        return user(part)
     raise LocalProtocolError(f"a prompt returned {type(part).__name__}, which is no message")

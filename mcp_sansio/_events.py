@@ -8,7 +8,7 @@ both ends report the same kind of thing (a request, a notification, progress), i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +19,7 @@ from ._types import Completion, GetPromptResult, Implementation, InputRequest, P
 from ._versions import Era
 
 if TYPE_CHECKING:
-    from ._catalogue import Completer, Entry
+    from ._entry import Entry
     from ._snapshot import Snapshot
     from ._stream import Stream
 
@@ -344,8 +344,9 @@ class StreamEnded:
 
 @attrs.frozen
 class PromptRequested:
-    """A prompt is to be rendered: run `entry.render`, then `PromptServer.answer` or `Server.fail`.
+    """A prompt is to be rendered: `call` its function, then `PromptServer.answer` or `Server.fail`.
 
+    `arguments` are the client's texts, `values` what the function is called with: the same, converted.
     `responses` and `state` are those of a multi round-trip: the client's answers to the input that
     was asked for, and the application's own state as it was returned then.
     """
@@ -355,23 +356,40 @@ class PromptRequested:
     arguments: Mapping[str, str]
     responses: Mapping[str, Any]
     state: Any = None
+    values: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
     @property
     def prompt(self) -> Prompt:
         """The catalogue's definition of the prompt."""
         return self.entry.prompt
 
+    def call(self) -> Any:
+        """Call the prompt's function; what it returns may be an awaitable, what it raises is its own.
+
+        Raises `LocalProtocolError` if it has none.
+        """
+        return self.entry.call(self.values, self)
+
 
 @attrs.frozen
 class CompletionRequested:
-    """An argument is to be completed: ask `completer`, then `PromptServer.complete` or `Server.fail`."""
+    """An argument is to be completed: `call` the completer, then `PromptServer.complete` or `Server.fail`."""
 
     request: IncomingRequest
-    prompt: Prompt
+    entry: Entry
     argument: str
     value: str
     context: Mapping[str, str]
-    completer: Completer
+    completer: Callable[[str, Mapping[str, str]], Any]
+
+    @property
+    def prompt(self) -> Prompt:
+        """The catalogue's definition of the prompt."""
+        return self.entry.prompt
+
+    def call(self) -> Any:
+        """Call the completer; what it returns may be an awaitable, what it raises is its own."""
+        return self.completer(self.value, self.context)
 
 
 @attrs.frozen

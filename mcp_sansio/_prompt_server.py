@@ -15,9 +15,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import attrs
 
-from ._catalogue import Catalogue, CatalogueSnapshot, Entry
+from ._catalogue import Catalogue, CatalogueSnapshot
 from ._checks import from_
 from ._content import AskInput, Rendered, as_result
+from ._entry import Entry
 from ._errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -30,6 +31,7 @@ from ._layers import ServerLayer
 from ._plain import is_object, member, shown, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
+from ._signature import Unconvertible
 from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure_typed
 from ._types import LIST_CHANGED, TOPIC, Completion, InputRequired, Prompt
 from ._versions import Era, supports, wire_shape
@@ -144,14 +146,7 @@ class PromptServer(ServerLayer):
 
     def complete(self, asked: CompletionRequested, values: Sequence[str] | Completion, now: float) -> None:
         """Answer a `CompletionRequested`; more than 100 values are cut, and `hasMore` says so."""
-        request = asked.request
-        try:
-            plain = unstructure_typed(_completion(values), request.version)
-            encoded = self.server.encode_result(request.version, {"completion": plain})
-        except LocalProtocolError as error:
-            self.server.fail(request, str(error), now)
-            return
-        self.server.answer(request, encoded, now)
+        self._propose(asked.request, values, now)
 
     # --- list ---
 
@@ -163,7 +158,7 @@ class PromptServer(ServerLayer):
         version = request.version
         snapshot = self._current()
         prompts, last = self._page(snapshot, wire_shape(version), self._position(request, params), request)
-        private = self.catalogue.visible is not None
+        private = self._private(snapshot)
         result: dict[str, Any] = {} if private else {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
         if last is not None:
             result["nextCursor"] = seal(self.config.keys, "cursor", self._binding(request), last.encode())
@@ -203,7 +198,7 @@ class PromptServer(ServerLayer):
         self, snapshot: CatalogueSnapshot, shape: str, start: str | None, request: IncomingRequest
     ) -> tuple[bytes, str | None]:
         """The encoded prompts of a page, and the name that the next one starts after."""
-        if self.catalogue.visible is not None:
+        if self._private(snapshot):
             return self._encode_page(snapshot, shape, start, request.principal)
         key = (shape, start)
         if key not in self._pages:
@@ -216,7 +211,7 @@ class PromptServer(ServerLayer):
     def _encode_page(
         self, snapshot: CatalogueSnapshot, shape: str, start: str | None, principal: str | None
     ) -> tuple[bytes, str | None]:
-        allowed = self._allowed(principal)
+        allowed = self._allowed(snapshot, principal)
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
         prompts = b",".join([self._encode(entry, shape) for entry in entries])
         return b"[" + prompts + b"]", entries[-1].prompt.name if more else None
@@ -227,10 +222,23 @@ class PromptServer(ServerLayer):
             self._encoded[key] = encode_typed(entry.prompt, shape)
         return self._encoded[key]
 
-    def _allowed(self, principal: str | None) -> Callable[[Prompt], bool] | None:
+    def _private(self, snapshot: CatalogueSnapshot) -> bool:
+        """Whether pages may differ from one principal to the next, and are nobody else's to keep."""
+        return snapshot.restricted or self.catalogue.visible is not None
+
+    def _allowed(self, snapshot: CatalogueSnapshot, principal: str | None) -> Callable[[Prompt], bool] | None:
         """What decides whether the caller may know of a prompt; None where everybody may."""
-        visible = self.catalogue.visible
-        return None if visible is None else lambda prompt: _call(visible, principal, prompt)
+        if not self._private(snapshot):
+            return None
+        for_all = self.catalogue.visible
+
+        def allowed(prompt: Prompt) -> bool:
+            own = snapshot.entries[prompt.name].visible
+            return (own is None or bool(_call(own, principal))) and (
+                for_all is None or bool(_call(for_all, principal, prompt))
+            )
+
+        return allowed
 
     # --- get ---
 
@@ -238,8 +246,9 @@ class PromptServer(ServerLayer):
         """A prompt that the caller may not see is indistinguishable from an unknown one."""
         if not isinstance(name, str):
             raise _Refused(INVALID_PARAMS, f"{field}: must be a string")
-        entry = self.catalogue.snapshot.entries.get(name)
-        allowed = self._allowed(request.principal)
+        snapshot = self.catalogue.snapshot
+        entry = snapshot.entries.get(name)
+        allowed = self._allowed(snapshot, request.principal)
         if entry is None or (allowed is not None and not allowed(entry.prompt)):
             raise _Refused(INVALID_PARAMS, f"{field}: unknown prompt {shown(name)}")
         return entry
@@ -250,8 +259,12 @@ class PromptServer(ServerLayer):
         missing = [a.name for a in entry.prompt.arguments if a.required and a.name not in arguments]
         if missing:
             raise _Refused(INVALID_PARAMS, f"arguments: missing required {', '.join(missing)}")
+        try:
+            values = entry.how.values(arguments)
+        except Unconvertible as error:
+            raise _Refused(INVALID_PARAMS, str(error)) from None
         responses, state = self._resumed(request, entry.prompt.name, arguments, params, now)
-        self.server.emit(PromptRequested(request, entry, arguments, responses, state))
+        self.server.emit(PromptRequested(request, entry, arguments, responses, state, values))
 
     def _resumed(
         self,
@@ -303,11 +316,19 @@ class PromptServer(ServerLayer):
             raise _Refused(INVALID_PARAMS, "context: must be an object")
         known = _strings("context.arguments", member(context, "arguments"))
         completer = entry.completers.get(name, ())
-        asked = CompletionRequested(request, entry.prompt, name, value, known, completer)
         if callable(completer):
-            self.server.emit(asked)
+            self.server.emit(CompletionRequested(request, entry, name, value, known, completer))
         else:
-            self.complete(asked, _call(_matching, completer, value), now)
+            self._propose(request, _call(_matching, completer, value), now)
+
+    def _propose(self, request: IncomingRequest, values: object, now: float) -> None:
+        try:
+            plain = unstructure_typed(_completion(values), request.version)
+            encoded = self.server.encode_result(request.version, {"completion": plain})
+        except LocalProtocolError as error:
+            self.server.fail(request, str(error), now)
+            return
+        self.server.answer(request, encoded, now)
 
 
 class _Refused(Exception):

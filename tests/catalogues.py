@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_sansio._catalogue import Catalogue, Entry
+from mcp_sansio._catalogue import Catalogue
+from mcp_sansio._entry import Entry
 from mcp_sansio._types import Prompt
 
 

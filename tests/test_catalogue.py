@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from catalogues import Watched
 
-from mcp_sansio._catalogue import MAX_NAME_SIZE, Catalogue, Entry
+from mcp_sansio._catalogue import Catalogue
+from mcp_sansio._entry import MAX_NAME_SIZE, Entry
 from mcp_sansio._errors import LocalProtocolError
 from mcp_sansio._types import Prompt, PromptArgument
 

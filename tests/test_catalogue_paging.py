@@ -9,7 +9,8 @@ from catalogues import Watched
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_sansio._catalogue import Catalogue, CatalogueSnapshot, Entry
+from mcp_sansio._catalogue import Catalogue, CatalogueSnapshot
+from mcp_sansio._entry import Entry
 from mcp_sansio._types import Prompt
 
 

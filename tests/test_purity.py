@@ -28,7 +28,7 @@ TESTS = Path(__file__).parent
 ALLOWED = {
     *("__future__", "abc", "collections", "contextlib", "enum", "types", "typing"),
     *("base64", "bisect", "functools", "hashlib", "heapq", "hmac", "itertools", "json", "math", "operator"),
-    "re",
+    *("datetime", "decimal", "inspect", "re", "uuid"),
     *("attrs", "cattrs", "msgspec"),
 }
 ONLY_IN = {name: {"h11"} for name in ("_h11_client.py", "_h11_server.py")}
