@@ -25,7 +25,7 @@ NAME = "mcp-sansio"
 
 COMMANDS = {
     "serve": "serve",
-    "list": "ask",
+    "list": "listing",
     "get": "ask",
     "complete": "ask",
     "watch": "watch",

@@ -1,15 +1,13 @@
-"""The commands that ask one question: `list`, `get` and `complete`."""
+"""The commands that ask about one prompt: `get` and `complete`."""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 from collections.abc import Mapping
 
 import click
 
-from mcp_sansio import Completion, GetPromptResult, Snapshot
+from mcp_sansio import Completion, GetPromptResult
 from mcp_sansio_adapters._exceptions import RequestFailed
 
 from . import show
@@ -17,34 +15,6 @@ from .explain import needed
 from .guard import guarded
 from .options import Asking, asking, json_option
 from .servers import Question
-
-
-@click.command("list")
-@click.argument("words", nargs=-1, metavar="[SERVER]…")
-@json_option
-@asking
-@guarded
-def list_command(words: tuple[str, ...], *, as_json: bool, asked: Asking) -> None:
-    """List the prompts of a server."""
-    (question,) = asked.all(words)
-    snapshot = asyncio.run(_list(question))
-    if as_json:
-        show.print_json({"prompts": [show.wire(prompt) for prompt in snapshot]})
-        return
-    if show.on_a_terminal():
-        show.prompt_table(snapshot)
-        return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in show.prompt_lines(snapshot.items, width):
-        click.echo(line)
-
-
-async def _list(question: Question) -> Snapshot:
-    async with question.connected() as client:
-        snapshot = await client.list_prompts()
-    for problem in snapshot.problems:
-        question.tell(f"left out: {problem}")
-    return snapshot
 
 
 def _arguments(

@@ -98,11 +98,15 @@ class Asking:
         questions = [self._named(word) for word in words]
         if self.command is not None:
             questions.append(self._started())
-        if not questions and self.config is not None:
+        if self.config is not None and self.everything(words):
             questions = [self._configured(self.config, name) for name in self.config.names]
         if not questions:
             raise click.UsageError(f"No server: {_usage()}.")
         return questions
+
+    def everything(self, words: Sequence[str]) -> bool:
+        """Whether all servers of a configuration are meant."""
+        return self.config is not None and not words and self.command is None
 
     def _started(self) -> Question:
         if not self.command:
@@ -119,7 +123,7 @@ class Asking:
         try:
             server = config.server(name)
         except HostConfigError as error:
-            raise click.UsageError(f"{error}.") from None
+            raise click.UsageError(_sentence(error)) from None
         return self._question(server, f"{name!r} in {config.path}")
 
     def _question(self, server: HostServer, origin: str = "the command after --") -> Question:
@@ -129,6 +133,11 @@ class Asking:
         question = Question(server, origin, self.versions, self.timeout, say)
         click.get_current_context().meta[QUESTION] = question
         return question
+
+
+def _sentence(error: LocalProtocolError) -> str:
+    text = str(error)
+    return text if text.endswith("?") else f"{text}."
 
 
 def _usage(*names: str) -> str:
@@ -154,7 +163,7 @@ def _config(_context: click.Context, _parameter: click.Parameter, text: str | No
         path = find_host_config(text) if text in HOSTS and not Path(text).exists() else Path(text)
         return read_host_config(path, ask=_answer if interactive else None)
     except HostConfigError as error:
-        raise click.BadParameter(f"{error}.") from None
+        raise click.BadParameter(_sentence(error)) from None
 
 
 def _answer(wanted: HostInput) -> str:

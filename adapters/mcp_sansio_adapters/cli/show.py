@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -60,6 +61,16 @@ def harmless(text: str) -> str:
 def one_line(text: str) -> str:
     """The text without line breaks, and harmless."""
     return harmless(" ".join(text.split()))
+
+
+def print_prompts(prompts: Iterable[Prompt]) -> None:
+    """A list of prompts on stdout: a table on a terminal, a line each in a pipe."""
+    if on_a_terminal():
+        prompt_table(prompts)
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in prompt_lines(prompts, width):
+        click.echo(line)
 
 
 def prompt_lines(prompts: Iterable[Prompt], width: int | None) -> Iterator[str]:
