@@ -41,6 +41,7 @@ class Reply:
 
 
 Outcome = Reply | Failure
+"""What became of a call."""
 
 
 class Owner(Protocol):

@@ -44,6 +44,7 @@ class OpenPush:
 
 
 Outgoing = Send | Abandon | OpenPush
+"""What an endpoint asks of what carries it."""
 
 
 class Outlet(Protocol):

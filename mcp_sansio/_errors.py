@@ -13,13 +13,21 @@ from typing import Any, Literal
 import attrs
 
 PARSE_ERROR = -32700
+"""The message is no JSON."""
 INVALID_REQUEST = -32600
+"""The message is no request."""
 METHOD_NOT_FOUND = -32601
+"""There is no such method here."""
 INVALID_PARAMS = -32602
+"""The params are not what the method takes; an unknown prompt or a missing argument, too."""
 INTERNAL_ERROR = -32603
+"""The request failed for a reason of the other side's own."""
 HEADER_MISMATCH = -32020
+"""A header says something else than the body."""
 MISSING_CLIENT_CAPABILITY = -32021
+"""The client has not declared what the answer would need."""
 UNSUPPORTED_VERSION = -32022
+"""The revision is not served; the error's data name those that are."""
 
 
 class McpError(Exception):

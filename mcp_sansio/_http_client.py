@@ -44,6 +44,7 @@ _OURS = (
 )
 
 RequestHeaders = Callable[[Send], Iterable[tuple[str, str]]]
+"""More headers for the request that carries a message."""
 
 
 class HttpClient:

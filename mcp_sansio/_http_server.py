@@ -104,7 +104,7 @@ class HttpServer:
 
     @property
     def closed(self) -> bool:
-        """Whether the server has been closed: then every request is answered by 503."""
+        """Whether the server has been closed; then every request is answered by 503."""
         return self._server.closed
 
     def exchange(

@@ -34,6 +34,7 @@ MAX_DEPTH = 128
 """How deep params, a result or error data may nest; the envelope itself is not counted."""
 
 RequestId: TypeAlias = int | str
+"""The id of a request, by exact type: `1` is not `"1"`, and a boolean is none."""
 
 
 @attrs.frozen
@@ -86,6 +87,7 @@ class Malformed:
 
 
 Message: TypeAlias = Request | Notification | Response | ErrorResponse
+"""A message, as far as JSON-RPC knows it."""
 
 
 @attrs.frozen

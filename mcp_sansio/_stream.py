@@ -85,7 +85,7 @@ class Stream:
 
     @property
     def ending(self) -> bool:
-        """Whether the peer has finished: it is answered what it asked for, but will not reply."""
+        """Whether the peer has finished; it is answered what it asked for, but will not reply."""
         return self._ending is not None
 
     @property

@@ -18,6 +18,7 @@ import attrs
 from ._versions import V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25
 
 Role: TypeAlias = Literal["user", "assistant"]
+"""Who says a message."""
 
 _SINCE_2025_06 = {"since": V2025_06_18}
 _SINCE_2025_11 = {"since": V2025_11_25}
@@ -152,6 +153,7 @@ class EmbeddedResource:
 
 
 ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+"""What a message may hold, told apart by `type`."""
 
 
 @attrs.frozen(weakref_slot=False)

@@ -60,7 +60,7 @@ class HttpUrl:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what must be equal for two URLs to be of one server."""
+        """Scheme, host and port, which must be equal for two URLs to be of one server."""
         return f"{self.scheme}://{self.authority}"
 
     def join(self, reference: str) -> HttpUrl:

@@ -21,7 +21,9 @@ V2025_11_25: Final = "2025-11-25"
 V2026_07_28: Final = "2026-07-28"
 
 LEGACY_VERSIONS: Final[tuple[str, ...]] = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25)
+"""The revisions with an `initialize` handshake, oldest first."""
 MODERN_VERSIONS: Final[tuple[str, ...]] = (V2026_07_28,)
+"""The revisions in which every request stands for itself, oldest first."""
 ALL_VERSIONS: Final[tuple[str, ...]] = LEGACY_VERSIONS + MODERN_VERSIONS
 """Every known revision, oldest first."""
 
