@@ -8,16 +8,30 @@ treated, and what the core wants to be given by somebody who has a clock and ran
 from ._defaults import new_keys, now, unix_offset
 from ._exceptions import CannotListen, ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
 from ._hooks import Unauthorized
+from ._options import (
+    ClientOptions,
+    HttpOptions,
+    HttpServerOptions,
+    ProcessOptions,
+    ServerOptions,
+    StdioOptions,
+)
 from ._process import ProcessPolicy
 from ._pump import Traffic
 
 __all__ = [
     "CannotListen",
+    "ClientOptions",
     "ConnectionFailed",
+    "HttpOptions",
+    "HttpServerOptions",
     "InputNotGiven",
+    "ProcessOptions",
     "ProcessPolicy",
     "PromptGoneError",
     "RequestFailed",
+    "ServerOptions",
+    "StdioOptions",
     "Traffic",
     "Unauthorized",
     "new_keys",
