@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_sansio import Catalogue, Icon, LocalProtocolError, Prompt, PromptArgument
+from mcp_sansio import Catalogue, Icon, LocalProtocolError, Prompt, PromptArgument, PromptMessage, TextContent
 from mcp_sansio_adapters.folder import PromptFolder, Reading
-from mcp_sansio_adapters.folder.file import MAX_FILE, PromptFile, UnreadableFile, parse_file
+from mcp_sansio_adapters.folder.file import MAX_FILE, PromptFile, parse_file
+from mcp_sansio_adapters.folder.problem import UnreadableFile
 from mcp_sansio_adapters.folder.watch import follow
 
 SAMPLES = Path(__file__).parent.parent / "adapters" / "mcp_sansio_adapters" / "demo" / "samples"
@@ -20,6 +21,20 @@ def parse(text: str, file: str = "greet.md") -> PromptFile:
 
 def problems(text: str) -> list[str]:
     return [str(problem) for problem in parse(text).problems]
+
+
+def body(parsed: PromptFile, /, **values: str) -> str:
+    """The text of the one message of a prompt, which is the user's."""
+    return text_of(parsed.render(**values))
+
+
+def text_of(messages: object) -> str:
+    assert isinstance(messages, list)
+    (message,) = messages
+    assert isinstance(message, PromptMessage)
+    assert isinstance(message.content, TextContent)
+    assert message.role == "user"
+    return message.content.text
 
 
 def write(root: Path, **files: str) -> None:
@@ -63,7 +78,7 @@ def test_front_matter_becomes_the_listed_prompt() -> None:
             Icon("b.svg", None, ("16x16", "32x32")),
         ),
     )
-    assert parsed.body == "Hello {{who}}{{how}}!"
+    assert body(parsed, who="you", how="") == "Hello you!"
     assert (parsed.problems, parsed.sound) == ((), True)
 
 
@@ -95,12 +110,12 @@ def test_the_name_is_the_given_one_or_that_of_the_file_with_the_folders_in_front
 )
 def test_line_ends_byte_order_marks_and_blanks_make_no_difference(text: str) -> None:
     parsed = parse(text)
-    assert (parsed.prompt.description, parsed.body) == ("x", "Part 1\n\n---\n\nPart 2")
+    assert (parsed.prompt.description, body(parsed)) == ("x", "Part 1\n\n---\n\nPart 2")
 
 
 def test_only_the_first_line_opens_front_matter() -> None:
     parsed = parse("Text\n---\nname: x\n---\n")
-    assert (parsed.prompt, parsed.body) == (Prompt("greet"), "Text\n---\nname: x\n---")
+    assert (parsed.prompt, body(parsed)) == (Prompt("greet"), "Text\n---\nname: x\n---")
 
 
 @pytest.mark.parametrize(
@@ -110,17 +125,18 @@ def test_only_the_first_line_opens_front_matter() -> None:
         ("description: @file review", 3, "'@' that cannot start any token"),
         ("description: {{name}} x", 3, "'single quotes'"),
         ("hint: [--strict] [--json]", 3, "not YAML"),
-        ("date: 2026-99-99", 2, "month must be in 1..12"),
         ("deep: " + "[" * 3000, 2, "not YAML: maximum recursion"),
         ("nul: \0", 2, "special characters are not allowed"),
-        ("? [1, 2]\n: 3", 3, "unhashable key"),
+        ("a: &x 1\nb: *x", 4, "aliases"),
+        ("\tx: 1", 3, "spaces, not with tabs"),
+        ("description:\u00a0x", 3, "no-break space"),
     ],
 )
 def test_broken_front_matter_costs_the_front_matter_and_names_its_line(
     line: str, where: int, what: str
 ) -> None:
     parsed = parse(f"---\ntitle: T\n{line}\n---\nHello\n")
-    assert (parsed.prompt, parsed.body, parsed.sound) == (Prompt("greet"), "Hello", False)
+    assert (parsed.prompt, body(parsed), parsed.sound) == (Prompt("greet"), "Hello", False)
     (problem,) = parsed.problems
     assert (problem.file, problem.line) == ("greet.md", where)
     assert what in problem.reason
@@ -128,25 +144,44 @@ def test_broken_front_matter_costs_the_front_matter_and_names_its_line(
 
 def test_front_matter_without_fields_is_reported() -> None:
     assert not parse("---\n- a\n---\nHello").sound
-    assert problems("---\ndescription:\u00a0x\n---\nHello\u00a0you") == [
-        "greet.md:2: the front matter has no fields: write `description: …`, one a line"
-    ]
+    (problem,) = problems("---\ndescription:\u00a0x\n---\nHello\u00a0you")
+    assert problem.startswith(
+        "greet.md:2: the front matter has no fields: write `description: …`, one a line; "
+    )
+    assert problem.endswith("there is a no-break space in that line, where a plain one belongs")
     assert parse("---\n---\nHello").sound
 
 
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
-        ("name: yes", "greet.md:3: name: must be text, but YAML reads a bool: put it in quotes"),
-        ("name: 007", "greet.md:3: name: must be text, but YAML reads a int: put it in quotes"),
-        ("title: 2026-04-12", "greet.md:3: title: must be text, but YAML reads a date: put it in quotes"),
+        ("name: yes", "greet.md:3: name: must be text, but YAML reads a bool: put it in 'single quotes'"),
+        ("name: 007", "greet.md:3: name: must be text, but YAML reads a int: put it in 'single quotes'"),
+        (
+            "title: 2026-04-12",
+            "greet.md:3: title: must be text, but YAML reads a timestamp: put it in 'single quotes'",
+        ),
         ("name: a/b", "greet.md:3: name: must be printable, without / or \\, and at most 128 characters"),
         ("name: ' a'", "greet.md:3: name: must be printable, without / or \\, and at most 128 characters"),
-        ("arguments: topic", "greet.md:3: arguments: Expected array, got str"),
-        ("arguments: [topic]", "greet.md:3: arguments: Expected object, got str"),
-        ("arguments: [{name: 5}]", "greet.md:3: arguments: Expected str, got int - at $.name"),
-        ("arguments: [{title: x}]", "greet.md:3: arguments: Object missing required field name"),
-        ("icons: [{src: a, theme: red}]", "greet.md:3: icons: Invalid enum value 'red' - at $.theme"),
+        (
+            "arguments: topic",
+            "greet.md:3: arguments: must be a list: write each on a line of its own, after a -",
+        ),
+        (
+            "arguments: [[topic]]",
+            "greet.md:3: arguments: must be text, but YAML reads a seq: put it in 'single quotes'",
+        ),
+        (
+            "arguments: {on: x}",
+            "greet.md:3: arguments: must be text, but YAML reads a bool: put it in 'single quotes'",
+        ),
+        (
+            "arguments: [{name: 5}]",
+            "greet.md:3: arguments: name: must be text, but YAML reads a int: put it in 'single quotes'",
+        ),
+        ("arguments: [{title: x}]", "greet.md:3: arguments: one has no name: write `- name: …`"),
+        ("icons: [{theme: dark}]", "greet.md:3: icons: one has no src, which says where the image is"),
+        ("icons: [a]", "greet.md:3: icons: must be mappings: write `- src: …`"),
     ],
 )
 def test_a_field_of_the_wrong_form_costs_the_field(field: str, problem: str) -> None:
@@ -160,7 +195,7 @@ def test_a_field_of_the_wrong_form_costs_the_field(field: str, problem: str) -> 
 def test_a_text_has_no_other_role_than_the_users(role: str) -> None:
     parsed = parse(f"---\ndescription: x\nrole: {role}\n---\nHello")
     assert [str(each) for each in parsed.problems] == [
-        "greet.md:3: role: is ignored: the text is a message of the user"
+        "greet.md:3: role: is ignored: what the assistant says follows a line <!-- assistant -->"
     ]
     assert parse("---\nrole: user\n---\nHello").problems == ()
 
@@ -170,18 +205,20 @@ def test_one_bad_argument_leaves_the_others() -> None:
         "---\narguments: [{name: a}, {name: ''}, {name: b}, {name: a, required: true}]\n---\n{{a}}{{b}}"
     )
     assert parsed.prompt.arguments == (PromptArgument("a"), PromptArgument("b"))
-    assert [problem.reason.split(":")[0] for problem in parsed.problems] == ["arguments", "arguments"]
-    assert "two called 'a'" in parsed.problems[1].reason
+    assert [problem.reason for problem in parsed.problems] == [
+        "arguments: one has no name: write `- name: …`",
+        "arguments: there are two called 'a'",
+    ]
 
 
 @pytest.mark.parametrize(
     ("raw", "line", "what"),
     [
-        (b"", None, "no text"),
-        (b"---\nname: x\n---\n \n", None, "no text"),
+        (b"", 1, "no text"),
+        (b"---\nname: x\n---\n \n", 1, "no text"),
         (b"---\nname: x\nHello\n", 1, "never ends"),
         (b"Hello\n\xff\n", 2, "not UTF-8"),
-        (b"x" * (MAX_FILE + 1), None, "bytes"),
+        (b"x" * (MAX_FILE + 1), 1, "bytes"),
     ],
 )
 def test_a_file_that_makes_no_prompt_is_refused(raw: bytes, line: int | None, what: str) -> None:
@@ -192,7 +229,7 @@ def test_a_file_that_makes_no_prompt_is_refused(raw: bytes, line: int | None, wh
 
 def test_front_matter_in_a_code_fence_is_text_and_reported() -> None:
     text = "````prompt\n---\ndescription: x\n---\nBody\n````"
-    assert parse(text).body == text
+    assert body(parse(text)) == text
     assert problems(text) == [
         "greet.md:1: the front matter is in a code fence and is not read: take the fence away"
     ]
@@ -204,32 +241,36 @@ FRONT = "---\narguments: [{name: a, required: true}, {name: the b}]\n---\n"
 
 
 def test_arguments_are_filled_in_by_one_literal_pass() -> None:
-    body = FRONT + '{"name": "{{a}}"} {{ a }} {{the b}} {{{a}}} } {{ \\1'
-    assert parse(body).render(a="{{the b}}", **{"the b": "\\1{{a}}"}) == (
+    text = FRONT + '{"name": "{{a}}"} {{ a }} {{the b}} {{{a}}} } {{ \\1'
+    assert body(parse(text), a="{{the b}}", **{"the b": "\\1{{a}}"}) == (
         '{"name": "{{the b}}"} {{the b}} \\1{{a}} {{{the b}}} } {{ \\1'
     )
 
 
 def test_an_optional_argument_without_a_value_is_empty_and_so_is_an_empty_one() -> None:
-    assert parse(FRONT + "<{{a}}|{{the b}}>").render(a="") == "<|>"
+    assert body(parse(FRONT + "<{{a}}|{{the b}}>"), a="") == "<|>"
 
 
 def test_what_names_no_argument_stays_and_is_reported() -> None:
-    body = "{{PROJECT}} {{ f.x }} {% if a %} ${selection} $1.20 !`git status` @src/main.py"
-    parsed = parse(body)
-    assert parsed.render(PROJECT="p") == body
+    text = "{{PROJECT}} {{ f.x }} {% if a %} ${selection} $1.20 !`git status` @src/main.py"
+    parsed = parse(text)
+    assert body(parsed, PROJECT="p") == text
     assert [str(each) for each in parsed.problems] == [
-        "greet.md: no declared argument, so left as it is: {{PROJECT}}, {{f.x}}"
+        "greet.md:1: {{PROJECT}} names no declared argument, so left as it is",
+        "greet.md:1: {{ f.x }} names no declared argument, so left as it is",
     ]
 
 
 def test_an_argument_that_the_text_does_not_have_is_reported() -> None:
-    body = "---\narguments: [{name: a, required: true}, {name: b}, {name: c}]\n---\nHello {{ b }}"
-    assert problems(body) == ["greet.md: declared as an argument, but not in the text: {{a}}, {{c}}"]
+    text = "---\narguments: [{name: a, required: true}, {name: b}, {name: c}]\n---\nHello {{ b }}"
+    assert problems(text) == [
+        "greet.md:2: arguments: a: is declared, but there is no {{a}} in the text",
+        "greet.md:2: arguments: c: is declared, but there is no {{c}} in the text",
+    ]
 
 
 def test_any_argument_name_can_be_rendered() -> None:
-    assert parse("---\narguments: [{name: self}]\n---\n{{self}}").render(self="me") == "me"
+    assert body(parse("---\narguments: [{name: self}]\n---\n{{self}}"), self="me") == "me"
 
 
 # --- the folder ---
@@ -252,13 +293,13 @@ def test_a_name_that_is_taken_is_reported_with_both_files(tmp_path: Path) -> Non
     reading = PromptFolder(tmp_path).read()
     assert [(entry.prompt.name, render(entry.render)) for entry in reading.entries] == [("a", "First")]
     assert [str(problem) for problem in reading.problems] == [
-        "b.md: not served, for a.md is called 'a' already: rename one of them"
+        "b.md:2: not served, for a.md is called 'a' already: rename one of them"
     ]
 
 
 def render(function: Callable[..., object] | None) -> object:
     assert function is not None
-    return function()
+    return text_of(function())
 
 
 def test_a_link_out_of_the_folder_is_refused_and_one_inside_is_followed(tmp_path: Path) -> None:
@@ -371,16 +412,16 @@ def test_the_samples_are_clean_and_render() -> None:
     for entry in reading.entries:
         values = {argument.name: f"<{argument.name}>" for argument in entry.prompt.arguments}
         assert entry.render is not None
-        text = entry.render(**values)
+        text = text_of(entry.render(**values))
         assert all(value in text for value in values.values())
         assert "{{" not in text
 
 
 def test_the_documented_example_is_as_documented() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parent.parent / "docs" / "prompts.md").read_text(encoding="utf-8")
     parsed = parse(text.split("```markdown\n")[1].split("```")[0])
     assert (parsed.sound, parsed.problems, len(parsed.prompt.icons)) == (True, (), 1)
-    assert parsed.render(diff="D") == "Review this change. Look first at: \n\nD"
+    assert body(parsed, diff="D") == "Review this change. Look first at: \n\nD"
 
 
 # --- watching ---

@@ -4,7 +4,7 @@
 something has changed, and needs the extra `cli`.
 """
 
-from .file import Problem
+from .problem import Problem, Severity
 from .reader import PromptFolder, Reading
 
-__all__ = ["Problem", "PromptFolder", "Reading"]
+__all__ = ["Problem", "PromptFolder", "Reading", "Severity"]

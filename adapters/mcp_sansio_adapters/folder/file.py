@@ -9,116 +9,121 @@
     ---
     Review {{url}} …
 
-The body is the text of the one user message that the prompt makes. An argument stands in it as
-`{{name}}`, and all of them are filled in by one pass over the text: a value is never looked at again, and
-whatever names no argument stays as it is written. Line ends become newlines, the blank lines around the
-body are dropped. A field of the wrong form costs that field and is reported with its line; a front matter
-that cannot be read at all costs the front matter.
+`matter` reads the front matter and `fields` what it says, `turns` takes the body apart into messages,
+`template` finds the places for arguments in them, `linked` reads the files that they show. Line ends become
+newlines, the blank lines around a message are dropped. A field of the wrong form costs that field, a front
+matter that cannot be read at all costs the front matter, and each is reported with its line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+import unicodedata
+from collections.abc import Iterable, Iterator
 
 import attrs
-import msgspec
-import yaml
 
-from mcp_sansio import Icon, Prompt, PromptArgument
+from mcp_sansio import ContentBlock, Prompt, PromptArgument, PromptMessage, Role, TextContent
+
+from . import matter
+from .fields import MAX_NAME, arguments_of, icons_of, is_name, name_of
+from .linked import CannotShow, Linked
+from .matter import Item
+from .problem import Problem, Report, UnreadableFile
+from .template import Template, Templates, fill
+from .turns import Part, parts_of
 
 MAX_FILE = 1024 * 1024
 """The largest prompt file, in bytes."""
 
-MAX_NAME = 128
-T = TypeVar("T")
 _SUFFIXES = (".prompt.md", ".md")
-_PLACEHOLDER = re.compile(r"\{\{([^{}\n]*)\}\}")
 _FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n---[ \t]*\n")
-_QUOTE = "text with a colon, #, or one of @ ` * & ! % [ { at its start belongs in 'single quotes'"
 
 
 @attrs.frozen
-class Problem:
-    """Something wrong with a file. `line` counts from 1; None where it is about the whole file."""
+class Message:
+    """A message of a prompt: text to be filled in, or content as it is."""
 
-    file: str
-    line: int | None
-    reason: str
+    role: Role
+    content: Template | ContentBlock
 
-    def __str__(self) -> str:
-        return f"{self.file if self.line is None else f'{self.file}:{self.line}'}: {self.reason}"
-
-
-class UnreadableFile(Exception):
-    """A file that makes no prompt at all."""
-
-    def __init__(self, reason: str, line: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.line = line
+    def fill(self, values: dict[str, str]) -> PromptMessage:
+        """The message with the values in it."""
+        content = self.content
+        return PromptMessage(
+            self.role, TextContent(fill(content, values)) if isinstance(content, tuple) else content
+        )
 
 
 @attrs.frozen
 class PromptFile:
-    """What a file says. `sound` is false if its front matter could not be read and is missing here."""
+    """What a file says. `sound` is false if its front matter could not be read and is missing here.
+
+    `name_line` is the line of its name, if that is written in it.
+    """
 
     prompt: Prompt
-    body: str
+    messages: tuple[Message, ...]
     problems: tuple[Problem, ...] = ()
     sound: bool = True
+    name_line: int = 1
 
-    def render(self, /, **arguments: str) -> str:
-        """The body with the arguments filled in; an optional one without a value is empty."""
-        declared = {argument.name for argument in self.prompt.arguments}
-
-        def fill(match: re.Match[str]) -> str:
-            name = match[1].strip(" \t")
-            return arguments.get(name, "") if name in declared else match[0]
-
-        return _PLACEHOLDER.sub(fill, self.body)
+    def render(self, /, **arguments: str) -> list[PromptMessage]:
+        """The messages with the arguments filled in; an optional one without a value is empty."""
+        return [message.fill(arguments) for message in self.messages]
 
 
-def parse_file(file: str, raw: bytes) -> PromptFile:
+def parse_file(file: str, raw: bytes, linked: Linked | None = None) -> PromptFile:
     """Read the file whose path in its folder is `file`, with `/`; raises `UnreadableFile`."""
     text = _decode(raw)
-    matter, body = _split(text)
-    body = body.strip("\n")
-    if not body.strip():
-        raise UnreadableFile("there is no text for the prompt, only front matter or nothing")
+    front, body, first = matter.split(text)
+    report = Report(file)
     folder, slash, base = file.rpartition("/")
-    stem = _stem(base)
-    if matter is None:
-        problems = _fenced(file, text)
-        return PromptFile(Prompt(folder + slash + stem), body, (*problems, *_mismatched(file, body, ())))
-    fields = _Fields(file)
-    fields.load(matter)
-    fields.check_role()
+    stem = unicodedata.normalize("NFC", folder + slash + stem_of(base))
+    if not all(map(is_name, stem.split("/"))):
+        raise UnreadableFile(f"rename it: names are printable and have at most {MAX_NAME} characters", 1)
+    read = Item(None, "", report) if front is None else matter.load(front, report)
+    fields = read or Item(None, "", report)
+    if front is None and _FENCED.match(text):
+        report.error(1, "the front matter is in a code fence and is not read: take the fence away")
+    parts = parts_of(body, first, report)
+    if not parts:
+        raise UnreadableFile("there is no text for the prompt, only front matter or nothing", 1)
+    written = arguments_of(fields, report)
+    texts = [part.text for part in parts]
+    hint = fields.raw("argument-hint")
+    templates = Templates(texts, (argument for argument, _ in written.values()), hint)
+    messages = _messages(parts, templates, linked or Linked(None, folder), report)
+    _check(fields, written, templates, parts, report)
+    parent, slash, stem = stem.rpartition("/")
     prompt = Prompt(
-        name=folder + slash + fields.name(stem),
+        name=parent + slash + name_of(fields, stem),
         title=fields.text("title"),
         description=fields.text("description"),
-        arguments=fields.arguments(),
-        icons=fields.icons(),
+        arguments=tuple(templates.arguments.values()),
+        icons=icons_of(fields, report),
     )
-    problems = (*fields.problems, *_mismatched(file, body, prompt.arguments))
-    return PromptFile(prompt, body, problems, fields.sound)
+    return PromptFile(prompt, messages, report.problems(), read is not None, _name_line(fields))
+
+
+def _name_line(fields: Item) -> int:
+    return 1 if fields.node("name") is None else fields.at("name")
 
 
 def is_prompt_file(base: str) -> bool:
     """Whether a file of this name holds a prompt."""
-    return base.endswith(".md") and bool(_stem(base)) and not base.startswith(".")
+    return base.endswith(".md") and bool(stem_of(base)) and not base.startswith(".")
 
 
-def _stem(base: str) -> str:
+def stem_of(base: str) -> str:
+    """What the file is called, without what says that it is a prompt."""
     suffix = next(suffix for suffix in _SUFFIXES if base.endswith(suffix))
     return base.removesuffix(suffix)
 
 
 def _decode(raw: bytes) -> str:
     if len(raw) > MAX_FILE:
-        raise UnreadableFile(f"the file has more than {MAX_FILE} bytes")
+        raise UnreadableFile(f"the file has more than {MAX_FILE} bytes", 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -127,157 +132,53 @@ def _decode(raw: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _split(text: str) -> tuple[str | None, str]:
-    """The front matter, if the first line opens one, and the rest; the next `---` closes it."""
-    first, *lines = text.split("\n")
-    if first.rstrip(" \t") != "---":
-        return None, text
-    for index, line in enumerate(lines):
-        if line.rstrip(" \t") == "---":
-            return "\n".join(lines[:index]), "\n".join(lines[index + 1 :])
-    raise UnreadableFile("the front matter never ends: close it with a line ---", 1)
+def _messages(parts: list[Part], templates: Templates, linked: Linked, report: Report) -> tuple[Message, ...]:
+    return tuple(
+        Message(part.role, _shown(part, linked, report) or templates.parse(part.text, number))
+        for number, part in enumerate(parts)
+    )
 
 
-def _fenced(file: str, text: str) -> tuple[Problem, ...]:
-    if not _FENCED.match(text):
-        return ()
-    return (Problem(file, 1, "the front matter is in a code fence and is not read: take the fence away"),)
-
-
-def _mismatched(file: str, body: str, arguments: tuple[PromptArgument, ...]) -> Iterator[Problem]:
-    """What the text and the declared arguments say of each other."""
-    declared = {argument.name: None for argument in arguments}
-    names = dict.fromkeys(match[1].strip(" \t") for match in _PLACEHOLDER.finditer(body))
-    strange = [f"{{{{{name}}}}}" for name in names if name not in declared]
-    if strange:
-        yield Problem(file, None, f"no declared argument, so left as it is: {', '.join(strange)}")
-    unused = [f"{{{{{name}}}}}" for name in declared if name not in names]
-    if unused:
-        yield Problem(file, None, f"declared as an argument, but not in the text: {', '.join(unused)}")
-
-
-def _is_name(name: str) -> bool:
-    """What a prompt may be called: something that can be seen, and that says nothing about folders."""
-    plain = name.isprintable() and name == name.strip() and "/" not in name and "\\" not in name
-    return plain and 1 <= len(name) <= MAX_NAME
-
-
-class _Argument(msgspec.Struct):
-    """An argument as it is written."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    title: str | None = None
-    description: str | None = None
-    required: bool | None = None
-
-
-class _Icon(msgspec.Struct, rename="camel"):
-    """An icon as it is written."""
-
-    src: Annotated[str, msgspec.Meta(min_length=1)]
-    mime_type: str | None = None
-    sizes: str | list[str] | None = None
-    theme: Literal["light", "dark"] | None = None
-
-
-class _Fields:
-    """A front matter, field by field; what has the wrong form is reported and left out."""
-
-    def __init__(self, file: str) -> None:
-        self.problems: list[Problem] = []
-        self.sound = True
-        self._file = file
-        self._values: Mapping[Any, Any] = {}
-        self._lines: dict[Any, int] = {}
-
-    def load(self, matter: str) -> None:
-        """Read the YAML. Its first line is the second one of the file."""
-        try:
-            values, self._lines = _yaml(matter)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-            self._unsound(2 if mark is None else mark.line + 2, f"is not YAML: {_reason(error)}; {_QUOTE}")
-            return
-        try:
-            self._values = msgspec.convert(values, dict[Any, Any])
-        except msgspec.ValidationError:
-            self._unsound(2, "has no fields: write `description: …`, one a line")
-
-    def name(self, stem: str) -> str:
-        """The name within the folder: what the file says, or what the file is called."""
-        name = self.text("name")
-        if name is None:
-            return stem
-        if not _is_name(name):
-            self._report("name", f"must be printable, without / or \\, and at most {MAX_NAME} characters")
-            return stem
-        return name
-
-    def text(self, key: str) -> str | None:
-        """A field that is text; one without a value is absent."""
-        value: object = self._values.get(key)
-        if value is None or isinstance(value, str):
-            return value or None
-        self._report(key, f"must be text, but YAML reads a {type(value).__name__}: put it in quotes")
+def _shown(part: Part, linked: Linked, report: Report) -> ContentBlock | None:
+    """The content of the file that a part links to; None for text."""
+    if part.link is None:
+        return None
+    try:
+        return linked.show(part.link)
+    except CannotShow as reason:
+        report.error(part.line, f"{part.link.address}: {reason}, so left as text")
         return None
 
-    def check_role(self) -> None:
-        """Report a role that is not the user's: the text would not be what its author takes it for."""
-        if self._values.get("role") not in (None, "user"):
-            self._report("role", "is ignored: the text is a message of the user")
 
-    def arguments(self) -> tuple[PromptArgument, ...]:
-        """The arguments, in the order in which they are written."""
-        made: dict[str, PromptArgument] = {}
-        for written in self._items("arguments", _Argument):
-            if written.name in made:
-                self._report("arguments", f"there are two called {written.name!r}")
-            else:
-                made[written.name] = PromptArgument(
-                    written.name, written.title, written.description, written.required
-                )
-        return tuple(made.values())
-
-    def icons(self) -> tuple[Icon, ...]:
-        """The icons, in the order in which they are written."""
-        made: list[Icon] = []
-        for written in self._items("icons", _Icon):
-            sizes = (written.sizes,) if isinstance(written.sizes, str) else tuple(written.sizes or ())
-            made.append(Icon(written.src, written.mime_type, sizes, written.theme))
-        return tuple(made)
-
-    def _items(self, key: str, kind: type[T]) -> Iterator[T]:
-        for item in self._convert(key, self._values.get(key) or [], list[Any]) or ():
-            made = self._convert(key, item, kind)
-            if made is not None:
-                yield made
-
-    def _convert(self, key: str, value: object, kind: type[T]) -> T | None:
-        try:
-            return msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            self._report(key, str(error).replace("`", ""))
-            return None
-
-    def _report(self, key: str, reason: str) -> None:
-        self.problems.append(Problem(self._file, self._lines.get(key, 1), f"{key}: {reason}"))
-
-    def _unsound(self, line: int, reason: str) -> None:
-        self.sound = False
-        self.problems.append(Problem(self._file, line, f"the front matter {reason}"))
+def _check(
+    fields: Item,
+    written: dict[str, tuple[PromptArgument, int]],
+    templates: Templates,
+    parts: list[Part],
+    report: Report,
+) -> None:
+    """Report what the text and the declared arguments say of each other."""
+    for placeholder, line in _first(templates, parts):
+        report.warning(line, f"{placeholder} names no declared argument, so left as it is")
+    for name, (_, line) in written.items():
+        if name not in templates.used:
+            report.warning(
+                line, f"arguments: {name}: is declared, but there is no {{{{{name}}}}} in the text"
+            )
+    if fields.raw("argument-hint") is not None and not templates.arguments:
+        line = fields.at("argument-hint")
+        report.warning(line, "argument-hint: is for $ARGUMENTS, which is not in the text")
+    role = fields.raw("role")
+    if role not in (None, "user"):
+        line = fields.at("role")
+        report.error(line, "role: is ignored: what the assistant says follows a line <!-- assistant -->")
 
 
-def _yaml(matter: str) -> tuple[object, dict[Any, int]]:
-    """The value, and the line in the file on which each field of it stands."""
-    loader: Any = yaml.SafeLoader(matter)
-    node = loader.get_single_node()
-    if node is None:
-        return {}, {}
-    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-    return loader.construct_document(node), {key.value: key.start_mark.line + 2 for key, _ in pairs}
-
-
-def _reason(error: Exception) -> str:
-    """One line of what YAML has to say."""
-    problem = error.problem if isinstance(error, yaml.MarkedYAMLError) else None
-    return problem or str(error).partition("\n")[0] or type(error).__name__
+def _first(templates: Templates, parts: Iterable[Part]) -> Iterator[tuple[str, int]]:
+    """Every placeholder that names nothing, with the first line on which it stands."""
+    lines = [part.line for part in parts]
+    seen: set[str] = set()
+    for placeholder, number, line in templates.strange:
+        if placeholder not in seen:
+            seen.add(placeholder)
+            yield placeholder, lines[number] + line

@@ -17,7 +17,11 @@ import attrs
 
 from mcp_sansio import Catalogue, Entry, LocalProtocolError
 
-from .file import MAX_FILE, Problem, PromptFile, UnreadableFile, is_prompt_file, parse_file
+from .file import MAX_FILE, PromptFile, is_prompt_file, parse_file
+from .linked import Linked, read_inside
+from .problem import Problem, UnreadableFile
+
+_LOOKS = 5
 
 
 @attrs.frozen
@@ -32,13 +36,16 @@ class Reading:
 class _Known:
     """What is known of a file: its bytes when it was read last, and what became of them.
 
-    `entry` is what is served, which is `good`, the last sound version, where there is one.
+    `entry` is what is served, which is `good`, the last sound version, where there is one. `linked` are the
+    files that it shows, `line` is where its name stands.
     """
 
     raw: bytes
     entry: Entry | None
     good: Entry | None
     problems: tuple[Problem, ...]
+    linked: Linked | None = None
+    line: int = 1
 
 
 class PromptFolder:
@@ -66,14 +73,29 @@ class PromptFolder:
         When the folder itself cannot be read, everything stays as it was.
         """
         try:
-            files = sorted(_files(self.root))
+            found = self._settled()
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
             self._last = attrs.evolve(self._last, problems=(Problem(str(self.root), None, reason),))
             return self._last
-        self._known = {file: known for file in files if (known := self._read(file)) is not None}
+        self._known = found
         self._last = self._reading()
         return self._last
+
+    def misses_files(self) -> bool:
+        """Whether a file that was there has gone, for good or while it is being saved or renamed."""
+        return not all((self.root / file).exists() for file in self._known)
+
+    def _settled(self) -> dict[str, _Known]:
+        """All files, looked at again while they come and go: one that moves must not be missed twice."""
+        files = sorted(_files(self.root))
+        for _ in range(_LOOKS):
+            found = {file: known for file in files if (known := self._read(file)) is not None}
+            again = sorted(_files(self.root))
+            if again == [*found]:
+                return found
+            files = again
+        return {file: known for file in files if (known := self._read(file)) is not None}
 
     def _reading(self) -> Reading:
         owners: dict[str, str] = {}
@@ -86,7 +108,7 @@ class PromptFolder:
             name = known.entry.prompt.name
             if name in owners:
                 reason = f"not served, for {owners[name]} is called {name!r} already: rename one of them"
-                problems.append(Problem(file, None, reason))
+                problems.append(Problem(file, known.line, reason))
             else:
                 owners[name] = file
                 entries.append(known.entry)
@@ -97,38 +119,33 @@ class PromptFolder:
         before = self._known.get(file)
         good = before.good if before is not None else None
         try:
-            raw = self._bytes(file)
+            raw = read_inside(self.root, file, MAX_FILE + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
             return _Known(b"", good, good, (Problem(file, None, f"cannot be read: {error.strerror}"),))
-        if before is not None and before.raw == raw:
-            return before
-        try:
-            parsed = parse_file(file, raw)
-            entry = Entry(parsed.prompt, parsed.render)
-        except UnreadableFile as error:
-            return _Known(raw, good, good, (Problem(file, error.line, error.reason),))
-        except LocalProtocolError as error:
-            return _Known(raw, good, good, (Problem(file, None, str(error)),))
-        return self._judge(raw, parsed, entry, good)
+        if before is None or before.raw != raw or before.linked is None or before.linked.changed():
+            return self._parse(file, raw, good)
+        return before
 
-    def _judge(self, raw: bytes, parsed: PromptFile, entry: Entry, good: Entry | None) -> _Known:
+    def _parse(self, file: str, raw: bytes, good: Entry | None) -> _Known:
         """A sound file becomes the last good version; any other is served only while there is none."""
+        linked = Linked(self.root, file.rpartition("/")[0])
+        try:
+            parsed = parse_file(file, raw, linked)
+            entry = _entry(parsed)
+        except UnreadableFile as error:
+            return _Known(raw, good, good, (Problem(file, error.line, error.reason),), linked)
         if parsed.sound:
-            return _Known(raw, entry, entry, parsed.problems)
-        return _Known(raw, good or entry, good, parsed.problems)
-
-    def _bytes(self, file: str) -> bytes:
-        path = self.root / file
-        if path.is_symlink() and not _real(path).is_relative_to(_real(self.root)):
-            raise PermissionError(0, "it is a link that leaves the folder")
-        with path.open("rb") as stream:
-            return stream.read(MAX_FILE + 1)
+            return _Known(raw, entry, entry, parsed.problems, linked, parsed.name_line)
+        return _Known(raw, good or entry, good, parsed.problems, linked, parsed.name_line)
 
 
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path, strict=True))
+def _entry(parsed: PromptFile) -> Entry:
+    try:
+        return Entry(parsed.prompt, parsed.render)
+    except LocalProtocolError as error:
+        raise UnreadableFile(str(error), parsed.name_line) from error
 
 
 def _files(root: Path) -> Iterator[str]:
