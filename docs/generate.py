@@ -159,7 +159,7 @@ def later_members() -> Iterator[str]:
 # --- rooms --------------------------------------------------------------------------------------------
 
 STOREYS = {
-    "The seams": ("_contract", "_layers", "_events", "_errors", "_checks"),
+    "The seams": ("_contract", "_layers", "_events", "_errors", "_checks", "_passing"),
     "Wires": (
         *("_line_wire", "_lines", "_http_client", "_http_errands", "_http_reply", "_http_server"),
         *("_http_exchange", "_http_sessions", "_http_rules", "_sse"),

@@ -92,6 +92,7 @@ from ._layers import ClientLayer, ServerLayer
 from ._line_wire import LineWire
 from ._list_layer import ListLayer
 from ._listing import Listing, ListingConfig
+from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._prompt_client import PromptClient, may_mean_unknown
 from ._prompt_server import PromptServer, PromptServerConfig
 from ._sealing import Keys, seal, unseal
@@ -175,6 +176,7 @@ __all__ = [
     "GetPromptResult",
     "HandlerFailed",
     "Head",
+    "HeadPassed",
     "HttpClient",
     "HttpExchange",
     "HttpFailed",
@@ -207,11 +209,13 @@ __all__ = [
     "Malformed",
     "McpError",
     "Message",
+    "MessagePassed",
     "Negotiated",
     "NegotiationFailed",
     "NotSupported",
     "Notification",
     "NotificationReceived",
+    "OnMessage",
     "Op",
     "OpFailed",
     "OpenPush",

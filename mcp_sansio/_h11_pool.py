@@ -20,6 +20,7 @@ from ._contract import Port
 from ._h11_client import H11ClientWire
 from ._http_client import MAX_BODY, HttpClient, RequestHeaders
 from ._http_reply import ClientExchange
+from ._passing import OnMessage
 from ._url import HttpUrl
 
 
@@ -42,8 +43,8 @@ class H11Pool:
     """All connections of one client to the server at `url`; attaches itself to the client.
 
     Whenever the machine's `next_ready` returns this, take `next_wire` until it is None, and look whether it
-    is `closed`. `headers`, `request_headers` and `max_body` are those of `HttpClient`. `token` is the
-    adapter's own.
+    is `closed`. `headers`, `request_headers`, `max_body` and `on_message` are those of `HttpClient`.
+    `token` is the adapter's own.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class H11Pool:
         headers: Iterable[tuple[str, str]] = (),
         request_headers: RequestHeaders | None = None,
         max_body: int = MAX_BODY,
+        on_message: OnMessage | None = None,
     ) -> None:
         self.token: Any = None
         self.client = client
@@ -75,6 +77,7 @@ class H11Pool:
             max_body=max_body,
             port=self,
             origin=url.origin,
+            on_message=on_message,
         )
 
     @property

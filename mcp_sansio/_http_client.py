@@ -24,6 +24,7 @@ from ._http_reply import ClientExchange, Headers
 from ._http_rules import EVENT_STREAM, JSON, NAME_FIELDS, encode_value
 from ._json import MAX_DEPTH, RequestId, decode
 from ._meta import VERSION
+from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._plain import member, text
 from ._url import HttpUrl
 from ._versions import Era
@@ -54,7 +55,8 @@ class HttpClient:
     (`Authorization` for one); `request_headers` gives more for one message (`Mcp-Param-…`), and a request for
     which it raises fails. `max_body` limits a body, or an event of a stream, in bytes. `port` is what
     `next_ready` returns in place of this, for whoever makes the exchanges. Redirects are followed within
-    `origin` ("https://example.com"), without one only where they name no server. `token` is the adapter's.
+    `origin` ("https://example.com"), without one only where they name no server. `on_message` hears of every
+    head and message that passes. `token` is the adapter's.
 
     Whenever the machine's `next_ready` returns this, take `next_exchange` until it is None, and look whether
     an exchange that is under way has been `closed`. After `Client.close` there may be some more exchanges,
@@ -73,6 +75,7 @@ class HttpClient:
         max_body: int = MAX_BODY,
         port: Port | None = None,
         origin: str | None = None,
+        on_message: OnMessage | None = None,
     ) -> None:
         self.token: Any = None
         self.port: Port = self if port is None else port
@@ -84,6 +87,8 @@ class HttpClient:
         self._headers = _checked(headers)
         self._request_headers = request_headers
         self._max_body = max_body
+        self._on_message = on_message
+        self._exchanges = 0
         self._session: str | None = None
         self._since = now
         self._sessions_lost = 0
@@ -105,8 +110,13 @@ class HttpClient:
         errand = self._next_errand()
         if errand is None:
             return None
-        exchange = ClientExchange(errand, self._max_body)
+        self._exchanges += 1
+        exchange = ClientExchange(errand, self._max_body, self._on_message, self._exchanges)
         self._errands[errand] = exchange
+        if self._on_message is not None:
+            self._on_message(HeadPassed(True, exchange.method, exchange.headers, self._exchanges))
+            if exchange.body:
+                self._on_message(MessagePassed(True, exchange.body, self._exchanges))
         quiet = self.client.config.quiet_timeout
         if isinstance(errand, Telling) and quiet is not None:  # of requests, the calls keep the time
             self.client.set_timer(self._overdue, self._clock() + quiet, errand)

@@ -18,6 +18,7 @@ from ._errors import INVALID_REQUEST
 from ._http_rules import EVENT_STREAM, fields, is_json
 from ._json import Batch, Malformed, Message, parse
 from ._lines import HEAD_SIZE, Overlong
+from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._plain import shown
 from ._sse import SseDecoder, SseEvent
 
@@ -109,7 +110,9 @@ class ClientExchange:
     does no harm if it comes twice. `token` is the adapter's own.
     """
 
-    def __init__(self, errand: Errand, limit: int) -> None:
+    def __init__(
+        self, errand: Errand, limit: int, on_message: OnMessage | None = None, number: int = 0
+    ) -> None:
         self.token: Any = None
         self.method: str = errand.method
         self.target: str = errand.target
@@ -120,6 +123,8 @@ class ClientExchange:
         self.closed: bool = False
         self._errand = errand
         self._limit = limit
+        self._on_message = on_message
+        self._number = number
         self._status = 0  # there is no head yet
         self._is_json = False
         self._retry_after: float | None = None
@@ -130,6 +135,9 @@ class ClientExchange:
         """Take the status and the headers in; informational ones (1xx) mean nothing."""
         if self.closed or status < 200:
             return
+        headers = tuple(headers)
+        if self._on_message is not None:
+            self._on_message(HeadPassed(False, status, headers, self._number))
         known = fields(headers)
         if status in REDIRECTS:
             self.closed = True
@@ -162,7 +170,9 @@ class ClientExchange:
         if self._events is not None or not self._status:
             self._over("the stream ended" if self._status else "closed without an answer", now)
         elif not self.closed:
-            self._answer(self._read(bytes(self._received)), now)
+            body = bytes(self._received)
+            self._note(body)
+            self._answer(self._read(body), now)
 
     def abort(self, now: float, reason: str = "the connection broke") -> None:
         """The connection is gone, or there was none, and the reply is not complete."""
@@ -172,8 +182,9 @@ class ClientExchange:
         self._received += data
         limit = self._limit if is_ok(self._status) else min(self._limit, MAX_ERROR_BODY)
         if len(self._received) > limit:
-            reason = f"a body over the limit of {limit} bytes"
-            self._answer(_malformed(reason, bytes(self._received[:HEAD_SIZE])), now)
+            reason, head = f"a body over the limit of {limit} bytes", bytes(self._received[:HEAD_SIZE])
+            self._note(head)
+            self._answer(_malformed(reason, head), now)
 
     def _read(self, body: bytes) -> Incoming | None:
         """The message in a body. An error may call itself anything: "the client SHOULD inspect" it."""
@@ -195,12 +206,18 @@ class ClientExchange:
         self.closed = True
         self._errand.ended(reason, self._events, now)
 
+    def _note(self, data: bytes) -> None:
+        if self._on_message is not None and data:
+            self._on_message(MessagePassed(False, data, self._number))
+
     def _tell(self, event: SseEvent | Overlong, now: float) -> None:
         """Other events than messages are other people's."""
         if isinstance(event, Overlong):
             reason = f"an event of {event.size} bytes is over the limit"
+            self._note(event.head)
             self._errand.message(_malformed(reason, event.head), now)
         elif event.event == "message":
+            self._note(event.data)
             self._errand.message(parse(event.data), now)
 
 

@@ -13,6 +13,7 @@ from ._contract import Carrier, Endpoint, Send
 from ._errors import INVALID_REQUEST
 from ._json import Malformed, parse
 from ._lines import LineBuffer, Overlong
+from ._passing import MessagePassed, OnMessage
 from ._tables import CHANNEL, Channel, ChannelInput
 
 MAX_LINE = 32 * 1024 * 1024
@@ -23,16 +24,24 @@ class LineWire:
 
     `max_line` limits a line in bytes: a longer one is drained, reported and answered, and the channel
     lives. `max_depth`, if it is less than 128, limits how deep params and the data of errors may nest;
-    results may nest 128 deep, which is seen when they are read. `token` is the adapter's own.
+    results may nest 128 deep, which is seen when they are read. `on_message` hears of every line that
+    passes. `token` is the adapter's own.
     """
 
     def __init__(
-        self, endpoint: Endpoint, now: float, *, max_line: int = MAX_LINE, max_depth: int = 128
+        self,
+        endpoint: Endpoint,
+        now: float,
+        *,
+        max_line: int = MAX_LINE,
+        max_depth: int = 128,
+        on_message: OnMessage | None = None,
     ) -> None:
         self.token: Any = None
         self._endpoint = endpoint
         self._lines = LineBuffer(max_line)
         self._max_depth = max_depth
+        self._on_message = on_message
         self._state = CHANNEL.start
         self._last: list[bytes] = []
         self._carrier = Carrier(self)
@@ -78,6 +87,8 @@ class LineWire:
         chunks: list[bytes] = []
         while self._carries and (out := self._endpoint.next_outgoing()) is not None:
             if isinstance(out, Send):
+                if self._on_message is not None:
+                    self._on_message(MessagePassed(True, out.data))
                 chunks += (out.data, b"\n")
         return chunks
 
@@ -107,6 +118,8 @@ class LineWire:
     def _deliver(self, line: bytes | Overlong, now: float) -> None:
         if not self._carries:
             return
+        if self._on_message is not None:
+            self._on_message(MessagePassed(False, line.head if isinstance(line, Overlong) else line))
         if isinstance(line, Overlong):
             reason = f"a line of {line.size} bytes is over the limit"
             self._endpoint.receive(Malformed(INVALID_REQUEST, reason, data=line.head), now)

@@ -168,7 +168,7 @@ class Connection:
         except (OSError, ValueError) as error:
             self._finish(Ending(f"the server cannot be started: {error}"))
             return
-        wire = LineWire(self._session.client, now())
+        wire = LineWire(self._session.client, now(), on_message=self._session.hooks.on_message)
         channel = Channel(self.reactor, wire, peer.fds, self._session.meter)
         self._current = peer, channel
         peer.watch(channel)

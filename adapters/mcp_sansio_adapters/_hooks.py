@@ -16,8 +16,11 @@ import attrs
 
 from mcp_sansio import (
     Event,
+    HeadPassed,
     InputNeeded,
     LocalProtocolError,
+    MessagePassed,
+    OnMessage,
     ProgressReported,
     RequestHead,
     RequestReceived,
@@ -88,6 +91,7 @@ class Hooks:
     on_input: OnInput | None = None
     on_request: OnRequest | None = None
     on_event: OnEvent | None = None
+    on_message: OnMessage | None = None
 
 
 def tell(listener: Callable[[T], None] | None, news: T) -> None:
@@ -98,6 +102,17 @@ def tell(listener: Callable[[T], None] | None, news: T) -> None:
         listener(news)
     except Exception:  # it is the application's, and no reason to break the connection
         logger.exception("a hook failed")
+
+
+def guarded(listener: OnMessage | None) -> OnMessage | None:
+    """The function in a form that does not raise; None stays None, so that nothing is told to nobody."""
+    if listener is None:
+        return None
+
+    def hear(passed: MessagePassed | HeadPassed) -> None:
+        tell(listener, passed)
+
+    return hear
 
 
 def value_of(function: Callable[..., Any] | None, *args: object) -> Any:

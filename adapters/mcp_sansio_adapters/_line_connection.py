@@ -57,7 +57,7 @@ class LineConnection(Connection):
 
     async def _carry(self, peer: Peer) -> Ending:
         """One connection, from its first byte to its last."""
-        wire = LineWire(self.session.client, now())
+        wire = LineWire(self.session.client, now(), on_message=self.session.hooks.on_message)
         link = self._link = Link(self.loop, wire, peer.stream, self._pump.turn, self.session.meter)
         self._pump.turn()
         ending = Ending("interrupted")

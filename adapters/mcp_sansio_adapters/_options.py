@@ -10,9 +10,9 @@ import ssl
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from mcp_sansio import ClientConfig, HttpServerConfig, ListingConfig, RequestHeaders
+from mcp_sansio import ClientConfig, HttpServerConfig, ListingConfig, OnMessage, RequestHeaders
 
-from ._hooks import Authenticate, Hooks, OnEvent, OnInput, OnRequest, OnStderr
+from ._hooks import Authenticate, Hooks, OnEvent, OnInput, OnRequest, OnStderr, guarded
 from ._process import ProcessPolicy, ProcessSpec
 from ._session import Session
 
@@ -29,7 +29,8 @@ class ClientOptions(TypedDict, total=False):
     an `on_input` to fill them in; it is given an `InputNeeded` and returns a result for every key of its
     `requests`. `on_request` answers what a legacy server asks (`ClientConfig.answers` must name the
     methods): with a result, or an `RpcError`. Both may be asynchronous where the front end is. `on_event`
-    hears of every event of the core, diagnostics included; it must not block.
+    hears of every event of the core, diagnostics included, and `on_message` of all that passes over the wire
+    as it is, what the core makes nothing of included; neither may block.
     """
 
     config: ClientConfig | None
@@ -37,6 +38,7 @@ class ClientOptions(TypedDict, total=False):
     on_input: OnInput | None
     on_request: OnRequest | None
     on_event: OnEvent | None
+    on_message: OnMessage | None
 
 
 class ProcessOptions(ClientOptions, total=False):
@@ -102,7 +104,8 @@ class HttpServerOptions(ServerOptions, total=False):
 
 def session_of(options: ClientOptions) -> Session:
     """The client that these options make."""
-    hooks = Hooks(options.get("on_input"), options.get("on_request"), options.get("on_event"))
+    heard = options.get("on_event"), guarded(options.get("on_message"))
+    hooks = Hooks(options.get("on_input"), options.get("on_request"), *heard)
     return Session(options.get("config"), options.get("listing"), hooks)
 
 
