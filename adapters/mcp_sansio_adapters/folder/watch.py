@@ -62,8 +62,8 @@ async def _moments(root: Path) -> AsyncGenerator[None]:
                     async for _ in changes:
                         yield
         except FileNotFoundError:
-            yield
-        await asyncio.sleep(LOOK / 1000)
+            await asyncio.sleep(LOOK / 1000)
+        yield
 
 
 async def _changes(root: Path, held: int) -> AsyncGenerator[None]:
