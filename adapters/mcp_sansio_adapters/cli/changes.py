@@ -8,7 +8,7 @@ like are told apart by their names.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
@@ -128,10 +128,9 @@ def _members(value: Any) -> Mapping[str, Any] | None:
         return {}
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
-    if not isinstance(value, list):
-        return None
-    items = cast("Sequence[Any]", value)
-    named = {str(item["name"]): item for item in items if isinstance(item, Mapping) and "name" in item}
+    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    objects = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
+    named = {str(item["name"]): item for item in objects if "name" in item}
     return named if len(named) == len(items) else None
 
 

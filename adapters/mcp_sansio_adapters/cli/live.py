@@ -17,8 +17,6 @@ from rich.text import Text
 
 from mcp_sansio import Negotiated, Prompt
 from mcp_sansio_adapters._defaults import now
-from mcp_sansio_adapters._pump import Traffic
-from mcp_sansio_adapters.asyncio import AsyncClient
 
 from .changes import Fields, ListChange, clock, places, quoted
 from .show import argument_names, one_line, purpose
@@ -47,12 +45,12 @@ class Screen:
         self._news.set()
 
     @asynccontextmanager
-    async def showing(self, client: AsyncClient) -> AsyncGenerator[None]:
+    async def showing(self) -> AsyncGenerator[None]:
         """Show what there is for the block, and leave the terminal as it was."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGWINCH, self._news.set)
         with self._console.screen(hide_cursor=True):
-            drawing = asyncio.create_task(self._draw(client))
+            drawing = asyncio.create_task(self._draw())
             try:
                 yield
             finally:
@@ -61,11 +59,11 @@ class Screen:
         if not drawing.cancelled():
             drawing.result()
 
-    async def _draw(self, client: AsyncClient) -> None:
+    async def _draw(self) -> None:
         while True:
             self._news.clear()
             width, height = self._console.size
-            drawn = picture(self._watched, self._label, client.traffic, now(), width=width, height=height)
+            drawn = picture(self._watched, self._label, now(), width=width, height=height)
             self._console.update_screen(drawn)
             await asyncio.sleep(CALM)
             with suppress(TimeoutError):
@@ -73,9 +71,9 @@ class Screen:
                     await self._news.wait()
 
 
-def picture(watched: Watched, label: str, traffic: Traffic, now: float, *, width: int, height: int) -> Group:
+def picture(watched: Watched, label: str, now: float, *, width: int, height: int) -> Group:
     """Everything, in `width` columns and `height` lines."""
-    head = [*_head(watched, label, traffic, now)]
+    head = [*_head(watched, label, now)]
     foot = _foot(watched)
     differences = [line for change in reversed(watched.changes) for line in change_lines(change, width)]
     room = height - len(head) - 3  # a blank line, the rule and the foot
@@ -93,7 +91,7 @@ def picture(watched: Watched, label: str, traffic: Traffic, now: float, *, width
     return Group(*lines)
 
 
-def _head(watched: Watched, label: str, traffic: Traffic, now: float) -> Iterator[Text]:
+def _head(watched: Watched, label: str, now: float) -> Iterator[Text]:
     """How things stand."""
     known = watched.negotiated
     spoken = "" if known is None else f"{_server(known)}{known.version} ({known.era.value}) · "
@@ -113,8 +111,7 @@ def _head(watched: Watched, label: str, traffic: Traffic, now: float) -> Iterato
     )
     yield Text.assemble(
         ("changes are announced", "green") if watched.live else ("changes are not announced", "yellow"),
-        f", {watched.announced} so far · {traffic.messages_sent} messages out,"
-        f" {traffic.messages_received} in",
+        f" · {counted(watched.requests, 'request')}, {counted(watched.notifications, 'notification')}",
         (f" · {counted(watched.losses, 'interruption')}", "yellow") if watched.losses else "",
         f", {counted(watched.restarts, 'restart')}" if watched.restarts else "",
     )

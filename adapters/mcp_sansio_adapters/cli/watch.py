@@ -45,7 +45,7 @@ class View(Protocol):
     def changed(self, change: ListChange) -> None:
         """The list changed, or is there for the first time."""
 
-    def showing(self, client: AsyncClient) -> AbstractAsyncContextManager[None]:
+    def showing(self) -> AbstractAsyncContextManager[None]:
         """What lasts as long as the client is connected."""
         ...
 
@@ -70,7 +70,7 @@ class Lines:
             click.echo(change.as_line())
 
     @asynccontextmanager
-    async def showing(self, _client: AsyncClient) -> AsyncGenerator[None]:
+    async def showing(self) -> AsyncGenerator[None]:
         """A reader who goes ends it, though there is nothing to write just then."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         gone = False
@@ -111,7 +111,7 @@ def watch_command(
     question, _ = asked.split(words)
     watched = Watched(now(), unix_offset())
     lines = as_json or quiet or not show.on_a_terminal()
-    view = Lines(as_json=as_json) if lines else _screen(watched, question)
+    view: View = Lines(as_json=as_json) if lines else _screen(watched, question)
     try:
         asyncio.run(_watch(question, watched, view, count))
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -123,7 +123,8 @@ def watch_command(
 def _screen(watched: Watched, question: Question) -> View:
     from .live import Screen  # noqa: PLC0415  # rich is slow to load, and for terminals
 
-    return Screen(watched, question.server.name)
+    server = question.server
+    return Screen(watched, " ".join(server.command) or server.name)
 
 
 async def _watch(question: Question, watched: Watched, view: View, count: int | None) -> None:
@@ -136,10 +137,12 @@ async def _watch(question: Question, watched: Watched, view: View, count: int | 
             view.tell(said)
 
     _end_on_signals()
-    question = attrs.evolve(question, tell=lambda _text: None)
+    question = attrs.evolve(question, tell=_nothing)  # diagnostics are heard of here
     config = attrs.evolve(question.config, backoff_max=MOST_PATIENCE)
     listing = ListingConfig(wait=question.timeout)
-    connected = question.connected(policy=POLICY, config=config, listing=listing, on_event=hear)
+    connected = question.connected(
+        policy=POLICY, config=config, listing=listing, on_event=hear, on_message=watched.overhear
+    )
     async with connected as client:
         try:
             await _follow(client, watched, view, count)
@@ -150,7 +153,7 @@ async def _watch(question: Question, watched: Watched, view: View, count: int | 
 async def _follow(client: AsyncClient, watched: Watched, view: View, count: int | None) -> None:
     changes = client.changes()
     first = await client.list_prompts()
-    async with view.showing(client):
+    async with view.showing():
         change = watched.publish(first, now())
         if change is not None:
             view.changed(change)
@@ -168,3 +171,7 @@ def _end_on_signals() -> None:
     if task is not None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+def _nothing(_text: str) -> None:
+    pass

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
 
 import attrs
 
@@ -18,12 +17,15 @@ from mcp_sansio import (
     Diagnostic,
     Disconnected,
     Event,
+    HeadPassed,
     Invalidated,
+    MessagePassed,
     Negotiated,
     Prompt,
     Snapshot,
     Updated,
 )
+from mcp_sansio._json import Notification, Request, parse
 
 from .changes import ListChange, compared
 
@@ -50,7 +52,8 @@ class Watched:
         self.snapshot: Snapshot | None = None
         self.epoch = 0
         self.live: bool | None = None
-        self.announced = 0
+        self.requests = 0
+        self.notifications = 0
         self.restarts = 0
         self.losses = 0
         self.count = 0
@@ -59,7 +62,7 @@ class Watched:
         self._lost: tuple[float, str] | None = None
         self._shown: Snapshot | None = None
         self._stale: tuple[float, str] | None = None
-        self._last: dict[str, tuple[str, float]] = {}
+        self._last: dict[str, tuple[str, float | None]] = {}
 
     @property
     def connected(self) -> bool:
@@ -82,7 +85,6 @@ class Watched:
                 said = self._channel(live, reason)
             case Invalidated(epoch=epoch, reason=reason):
                 self.epoch, self._stale = epoch, (now, reason)
-                self.announced += reason == "list_changed"
             case Updated(epoch=epoch, snapshot=snapshot):
                 said = self._updated(epoch, snapshot, now)
             case Diagnostic():
@@ -90,6 +92,14 @@ class Watched:
             case _:
                 pass
         return None if said is None else self.note(said, now)
+
+    def overhear(self, passed: MessagePassed | HeadPassed) -> None:
+        """Count what passes over the wire; a batch is nothing that we send, and hardly what is sent to us."""
+        if not isinstance(passed, MessagePassed):
+            return
+        message = parse(passed.data)
+        self.requests += passed.sent and isinstance(message, Request)
+        self.notifications += not passed.sent and isinstance(message, Notification)
 
     def note(self, text: str, now: float) -> str:
         """Keep a sentence for people."""
@@ -156,8 +166,8 @@ class Watched:
 
     def rows(self) -> list[Row]:
         """All prompts, those that changed last first, the others in the order of the list."""
-        prompts: Iterator[Prompt] = iter(() if self._shown is None else self._shown)
-        rows = [Row(prompt, *self._last.get(prompt.name, ())) for prompt in prompts]
+        prompts: tuple[Prompt, ...] = () if self._shown is None else self._shown.items
+        rows = [Row(prompt, *self._last.get(prompt.name, ("", None))) for prompt in prompts]
         return sorted(rows, key=lambda row: math.inf if row.time is None else -row.time)
 
     def summary(self, now: float) -> str:
