@@ -8,7 +8,7 @@ like are told apart by their names.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
@@ -128,7 +128,7 @@ def _members(value: Any) -> Mapping[str, Any] | None:
         return {}
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
-    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    items = cast("Sequence[Any]", value if isinstance(value, list) else (None,))
     objects = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
     named = {str(item["name"]): item for item in objects if "name" in item}
     return named if len(named) == len(items) else None

@@ -140,7 +140,7 @@ def prompt_rows(rows: list[Row], height: int, width: int) -> Table:
         table.add_column("arguments", no_wrap=True, max_width=width // 4)
     if width >= 80:
         table.add_column("what it is for", no_wrap=True, ratio=1)
-    table.add_column("last change", no_wrap=True, max_width=max(width // 4, 12))
+    table.add_column("last change", no_wrap=True, max_width=max(width // 4, 21))
     fits = height - 1 if len(rows) < height else max(height - 2, 0)
     for row in rows[:fits]:
         table.add_row(*_cells(row, len(table.columns)))
