@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 Severity: TypeAlias = Literal["error", "warning"]
+"""An error is not served as it is written; a warning is, and is probably not meant."""
 
 
 @attrs.frozen
