@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import itertools
 import pkgutil
 import re
 from functools import cache
@@ -88,18 +87,22 @@ def public(value: type) -> bool:
 
 @cache
 def said_of_names() -> dict[str, str]:
-    """What follows each constant and alias in the source: the docstring that Python throws away."""
+    """What follows constants and aliases in the source: the docstring that Python throws away. Those that
+    stand together share it.
+    """
     found: dict[str, str] = {}
     for package in PACKAGES:
         for file in Path(str(package.__file__)).parent.rglob("*.py"):
-            body = ast.parse(file.read_text(encoding="utf-8")).body
-            for before, after in itertools.pairwise(body):
-                match before, after:
-                    case (
-                        ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(target=ast.Name(name)),
-                        ast.Expr(ast.Constant(str(text))),
-                    ):
-                        found[name] = text
+            names: list[str] = []
+            for statement in ast.parse(file.read_text(encoding="utf-8")).body:
+                match statement:
+                    case ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(target=ast.Name(name)):
+                        names.append(name)
+                    case ast.Expr(ast.Constant(str(text))):
+                        found |= dict.fromkeys(names, text)
+                        names = []
+                    case _:
+                        names = []
     return found
 
 
