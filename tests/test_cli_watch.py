@@ -262,6 +262,7 @@ def test_the_screen_is_filled_and_nothing_goes_beyond_it(size: tuple[int, int]) 
     for watching in (busy(), watched(), watched(Prompt("a")), Watched(0.0, 0.0)):
         lines = drawn(watching, width, height)
         assert len(lines) == height
+        assert watching.notes or lines[-1].startswith("Ctrl-C ends it")
         assert max(Console().render_str(line, markup=False, emoji=False).cell_len for line in lines) <= width
 
 

@@ -78,7 +78,7 @@ def picture(watched: Watched, label: str, now: float, *, width: int, height: int
     differences = [line for change in reversed(watched.changes) for line in change_lines(change, width)]
     room = height - len(head) - 3  # a blank line, the rule and the foot
     rows = watched.rows()
-    below = min(len(differences), max(room - len(rows) - 1, room // 2))
+    below = max(min(len(differences), max(room - len(rows) - 1, room // 2)), 1)
     table = prompt_rows(rows, room - below, width)
     used = min(len(rows), room - below - 1) + 1
     rule = Text(f"── {counted(watched.count, 'change')} ".ljust(width, "─"), style="dim")
