@@ -4,18 +4,18 @@ A job has `work`, which calls the application's function and may return an await
 the request with what came of it. It never runs inside the reader: the front end runs each in a task or
 thread of its own and drops it when the peer gives up on the request.
 
-How a prompt's function is called: with the arguments by keyword, so many of them as it takes. If it has a
-parameter named `asked` (and the prompt no argument of that name), it gets the `PromptRequested` there: the
-client's answers to an `AskInput`, the state it had returned then, the principal, the progress token. What
-it raises becomes a neutral -32603, and is logged; an `RpcError` that it returns is the client's to see.
+How a prompt's function is called: with the values of the arguments by keyword, so many of them as it
+takes. If it has a parameter named `asked` (and the prompt no argument of that name), it gets the
+`PromptRequested` there: the client's answers to an `AskInput`, the state it had returned then, the
+principal, the progress token. What it raises becomes a neutral -32603, and is logged; an `RpcError` that
+it returns is the client's to see.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -35,8 +35,6 @@ from mcp_sansio import (
 
 from ._defaults import now
 from ._hooks import OnEvent, OnRequest, logger, tell
-
-ASKED = "asked"
 
 
 @attrs.frozen(eq=False)
@@ -76,11 +74,9 @@ class Handlers:
         tell(self._on_event, event)
         match event:
             case PromptRequested(request) if self._prompts is not None:
-                work = partial(render, event)
-                self._start(Job(request, work, partial(self._prompts.answer, event)))
+                self._start(Job(request, event.call, partial(self._prompts.answer, event)))
             case CompletionRequested(request) if self._prompts is not None:
-                work = partial(_propose, event)
-                self._start(Job(request, work, partial(self._prompts.complete, event)))
+                self._start(Job(request, event.call, partial(self._prompts.complete, event)))
             case RequestReceived(request):
                 work = partial(self._answer, event)
                 self._start(Job(request, work, partial(self._server.respond, request)))
@@ -111,25 +107,3 @@ class Handlers:
         if self._on_request is None:
             return RpcError(METHOD_NOT_FOUND, f"nobody answers {event.request.method}")
         return self._on_request(event)
-
-
-def render(asked: PromptRequested) -> Any:
-    """Call a prompt's function; what it returns may be an awaitable."""
-    function = asked.entry.render
-    if function is None:
-        raise LocalProtocolError(f"prompt {asked.prompt.name!r} has no function")
-    return function(**_keywords(function, asked))
-
-
-def _keywords(function: Callable[..., Any], asked: PromptRequested) -> Mapping[str, Any]:
-    """The arguments that the function takes."""
-    given: dict[str, Any] = {ASKED: asked, **asked.arguments}
-    parameters = inspect.signature(function).parameters
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        return given if ASKED in parameters else asked.arguments
-    return {name: value for name, value in given.items() if name in parameters}
-
-
-def _propose(asked: CompletionRequested) -> Any:
-    completer = cast("Callable[[str, Mapping[str, str]], Any]", asked.completer)
-    return completer(asked.value, asked.context)
