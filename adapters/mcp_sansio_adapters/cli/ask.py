@@ -9,9 +9,12 @@ import click
 
 from mcp_sansio import Completion, GetPromptResult
 from mcp_sansio_adapters._exceptions import RequestFailed
+from mcp_sansio_adapters.asyncio import AsyncClient
 
 from . import show
+from .asking import ask_missing, can_ask
 from .explain import needed
+from .forms import fill_in
 from .guard import guarded
 from .options import Asking, asking, json_option
 from .servers import Question
@@ -49,7 +52,10 @@ argument_option = click.option(
 @asking
 @guarded
 def get_command(words: tuple[str, ...], *, arguments: dict[str, str], as_json: bool, asked: Asking) -> None:
-    """Render the prompt NAME of a server."""
+    """Render the prompt NAME of a server.
+
+    On a terminal, required arguments that are missing are asked for, and forms of the server's.
+    """
     question, (name,) = asked.split(words, "NAME")
     result = asyncio.run(_get(question, name, arguments))
     if as_json:
@@ -59,7 +65,11 @@ def get_command(words: tuple[str, ...], *, arguments: dict[str, str], as_json: b
 
 
 async def _get(question: Question, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
-    async with question.connected() as client:
+    """The prompt, with the help of the person if there is one."""
+    person = can_ask()
+    async with question.connected(on_input=fill_in if person else None) as client:
+        if person:
+            arguments = await _completed(client, name, arguments)
         try:
             return await client.get_prompt(name, arguments)
         except RequestFailed as error:
@@ -67,6 +77,12 @@ async def _get(question: Question, name: str, arguments: Mapping[str, str]) -> G
             if missing:
                 error.args = (f"{error}; add{missing}",)
             raise
+
+
+async def _completed(client: AsyncClient, name: str, arguments: Mapping[str, str]) -> Mapping[str, str]:
+    """The arguments, and what the person says for those that are missing."""
+    prompt = (await client.list_prompts()).by_name.get(name)
+    return arguments if prompt is None else await ask_missing(client, prompt, arguments)
 
 
 @click.command("complete")
