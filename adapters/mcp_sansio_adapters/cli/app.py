@@ -29,6 +29,7 @@ COMMANDS = {
     "get": "ask",
     "complete": "ask",
     "watch": "watch",
+    "check": "check",
     "demo": "demonstrate",
     "completion": "shell",
 }
