@@ -29,6 +29,7 @@ COMMANDS = {
     "get": "ask",
     "complete": "ask",
     "watch": "watch",
+    "tap": "tap",
     "check": "check",
     "demo": "demonstrate",
     "completion": "shell",
