@@ -29,8 +29,9 @@ COMMANDS = {
     "get": "ask",
     "complete": "ask",
     "watch": "watch",
-    "tap": "tap",
     "check": "check",
+    "inspect": "inspect",
+    "tap": "tap",
     "demo": "demonstrate",
     "completion": "shell",
 }

@@ -1,0 +1,187 @@
+"""Judges of prompts: lists, what is got, completions, and what the modern era adds to results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_sansio import INVALID_PARAMS
+from mcp_sansio._meta import SERVER_INFO, SUBSCRIPTION_ID
+from mcp_sansio._plain import is_array, is_object, member
+
+from .conversation import LISTEN, Asked, Conversation
+from .rule import Evidence
+
+CHANGED = "notifications/prompts/list_changed"
+DEFINED = (-32020, -32021, -32022)
+CACHED = ("server/discover", "prompts/list")
+
+
+def bad_cursor(talk: Conversation) -> Iterator[Evidence]:
+    """Pages whose next cursor is there, and no string."""
+    for page in talk.pages:
+        if not isinstance((page.result or {}).get("nextCursor", ""), str):
+            yield page.evidence
+
+
+def bad_list(talk: Conversation) -> Iterator[Evidence]:
+    """Lists without an array of prompts that have names."""
+    for asked in talk.asked("prompts/list"):
+        if asked.result is not None:
+            prompts = asked.result.get("prompts")
+            if not is_array(prompts) or not all(isinstance(member(each, "name"), str) for each in prompts):
+                yield asked.evidence
+
+
+def twice_on_a_page(talk: Conversation) -> Iterator[Evidence]:
+    """Names that a page has twice."""
+    for page in talk.pages:
+        names = Counter(str(member(prompt, "name")) for prompt in (page.result or {})["prompts"])
+        if any(times > 1 for times in names.values()):
+            yield page.evidence
+
+
+def foreign_cursor(talk: Conversation) -> Iterator[Evidence]:
+    """Cursors that the server never gave, answered by anything but -32602."""
+    given = [(page.result or {}).get("nextCursor") for page in talk.pages]
+    for asked in talk.asked("prompts/list"):
+        cursor = asked.params.get("cursor")
+        if cursor and cursor not in given and asked.replies and asked.code != INVALID_PARAMS:
+            yield asked.evidence
+
+
+def unknown_name(talk: Conversation) -> Iterator[Evidence]:
+    """Prompts in no list, answered by anything but -32602."""
+    for asked in talk.asked("prompts/get"):
+        unknown = talk.pages and asked.params.get("name") not in talk.prompts
+        if unknown and asked.replies and asked.code != INVALID_PARAMS:
+            yield asked.evidence
+
+
+def missing_argument(talk: Conversation) -> Iterator[Evidence]:
+    """Prompts that were got without an argument they require, answered by anything but -32602."""
+    for asked in talk.asked("prompts/get"):
+        prompt = talk.prompts.get(str(asked.params.get("name")), {})
+        if asked.replies and asked.code != INVALID_PARAMS and _lacking(prompt, asked.params.get("arguments")):
+            yield asked.evidence
+
+
+def _lacking(prompt: dict[str, Any], given: Any) -> bool:
+    arguments = prompt.get("arguments")
+    required = [each for each in arguments if member(each, "required") is True] if is_array(arguments) else []
+    return any(member(each, "name") not in (given if is_object(given) else {}) for each in required)
+
+
+def bad_message(talk: Conversation) -> Iterator[Evidence]:
+    """Rendered prompts with other roles than two, or content that is no single object with a type."""
+    for asked in talk.asked("prompts/get"):
+        if asked.result is not None and asked.result.get("resultType") != "input_required":
+            messages = asked.result.get("messages")
+            if not is_array(messages) or not all(map(_is_message, messages)):
+                yield asked.evidence
+
+
+def _is_message(message: Any) -> bool:
+    content = member(message, "content")
+    return member(message, "role") in ("user", "assistant") and isinstance(member(content, "type"), str)
+
+
+def undeclared_prompts(talk: Conversation) -> Iterator[Evidence]:
+    """Prompts of a server that did not declare any."""
+    if talk.capabilities is not None and "prompts" not in talk.capabilities and talk.prompts:
+        yield talk.pages[0].evidence
+
+
+def undeclared_change(talk: Conversation) -> Iterator[Evidence]:
+    """Changes announced by a server that did not say it would."""
+    declared = talk.capabilities
+    if declared is not None and member(declared.get("prompts"), "listChanged") is not True:
+        yield from (said.data for said in talk.told(CHANGED))
+
+
+def too_many_values(talk: Conversation) -> Iterator[Evidence]:
+    """Completions of more than 100 values."""
+    for asked in talk.asked("completion/complete"):
+        values = member(member(asked.result, "completion"), "values")
+        if is_array(values) and len(values) > 100:
+            yield asked.evidence
+
+
+def undeclared_completion(talk: Conversation) -> Iterator[Evidence]:
+    """Completions by a server that did not declare any."""
+    if talk.capabilities is not None and "completions" not in talk.capabilities:
+        yield from (each.evidence for each in talk.asked("completion/complete") if each.result is not None)
+
+
+def bad_ping(talk: Conversation) -> Iterator[Evidence]:
+    """Pings whose answer is not empty."""
+    for asked in talk.asked("ping"):
+        if asked.replies and (asked.result is None or asked.result.keys() - {"_meta"}):
+            yield asked.evidence
+
+
+def bad_welcome(talk: Conversation) -> Iterator[Evidence]:
+    """Answers to `initialize` without capabilities, or without the server's name and version."""
+    for asked in talk.asked("initialize"):
+        info = member(asked.result, "serverInfo")
+        named = isinstance(member(info, "name"), str) and isinstance(member(info, "version"), str)
+        if asked.result is not None and not (named and is_object(asked.result.get("capabilities"))):
+            yield asked.evidence
+
+
+# --- the modern era ---------------------------------------------------------------------------------
+
+
+def _results(talk: Conversation) -> Iterator[tuple[Asked, dict[str, Any]]]:
+    return ((asked, asked.result) for asked in talk.requests if asked.version and asked.result is not None)
+
+
+def no_result_type(talk: Conversation) -> Iterator[Evidence]:
+    """Results that do not say what they are."""
+    return (each.evidence for each, result in _results(talk) if not isinstance(result.get("resultType"), str))
+
+
+def no_server_info(talk: Conversation) -> Iterator[Evidence]:
+    """Results that do not say whose they are."""
+    return (
+        each.evidence for each, result in _results(talk) if member(result.get("_meta"), SERVER_INFO) is None
+    )
+
+
+def no_hints(talk: Conversation) -> Iterator[Evidence]:
+    """Cacheable results without their hints."""
+    for asked, result in _results(talk):
+        if asked.method in CACHED and result.get("resultType", "complete") == "complete":
+            ttl = result.get("ttlMs")
+            if type(ttl) is not int or ttl < 0 or result.get("cacheScope") not in ("public", "private"):
+                yield asked.evidence
+
+
+def reserved_code(talk: Conversation) -> Iterator[Evidence]:
+    """Errors with codes that are nobody's to use."""
+    for asked in talk.requests:
+        code = asked.code
+        known = type(code) is int
+        if known and (code in (-32002, -32042) or (-32099 <= code <= -32020 and code not in DEFINED)):
+            yield asked.evidence
+
+
+def untagged(talk: Conversation) -> Iterator[Evidence]:
+    """Changes announced without saying to which subscription."""
+    for said in talk.told(CHANGED):
+        if member(member(said.member("params"), "_meta"), SUBSCRIPTION_ID) is None:
+            yield said.data
+
+
+def not_acknowledged(talk: Conversation) -> Iterator[Evidence]:
+    """Changes announced on a subscription before its acknowledgement."""
+    for asked in talk.asked(LISTEN):
+        wanted = asked.said.member("id")
+        tagged = [said for said in talk.received if _tag(said.value) == wanted]
+        if tagged and tagged[0].member("method") != "notifications/subscriptions/acknowledged":
+            yield tagged[0].data
+
+
+def _tag(value: Any) -> Any:
+    return member(member(member(value, "params"), "_meta"), SUBSCRIPTION_ID)
