@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mcp_sansio import McpError, Negotiated, Snapshot
-from mcp_sansio_adapters.inspect.conversation import Conversation, Entry
+from mcp_sansio_adapters.inspect.conversation import Carrier, Conversation, Entry
 from mcp_sansio_adapters.inspect.probes import ask_all
 from mcp_sansio_adapters.inspect.rule import Finding, judged
 from mcp_sansio_adapters.inspect.rules import RULES
@@ -54,7 +54,7 @@ async def _inspect(
             with suppress(McpError):
                 await ask_all(client, snapshot)
         agreed, during = client.negotiated, tuple(heard)
-    carrier = "stdio" if question.server.url is None else "http"
+    carrier: Carrier = "stdio" if question.server.url is None else "http"
     return agreed, snapshot, judged(RULES, [Conversation(during, carrier, agreed.version)])
 
 
