@@ -144,16 +144,16 @@ class Conversation:
     @cached_property
     def requests(self) -> tuple[Asked, ...]:
         """The client's requests with their answers."""
-        replies: dict[tuple[type, Any], list[Said]] = {}
+        replies: dict[tuple[str, Any], list[Said]] = {}
         for said in self.received:
             if said.is_reply and is_id(said.member("id")):
-                replies.setdefault(_key(said), []).append(said)
+                replies.setdefault(key_of(said), []).append(said)
         return tuple(
             Asked(
                 said,
                 str(said.member("method")),
                 params if is_object(params := said.member("params")) else {},
-                tuple(each for each in replies.get(_key(said), ()) if each.at > said.at),
+                tuple(each for each in replies.get(key_of(said), ()) if each.at > said.at),
             )
             for said in self.sent
             if said.has_method and is_id(said.member("id"))
@@ -209,9 +209,9 @@ class Conversation:
         return Exchange(*heads[0], asked[0] if asked else None, *heads[1], replies)
 
 
-def _key(said: Said) -> tuple[type, Any]:
+def key_of(said: Said) -> tuple[str, Any]:
     """An id by exact type: `1` is not `"1"`."""
-    return type(said.member("id")), said.member("id")
+    return type(said.member("id")).__name__, said.member("id")
 
 
 def _lower(head: HeadPassed) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from mcp_sansio import METHOD_NOT_FOUND, Era
 from mcp_sansio._plain import is_id, is_object, member
 
-from .conversation import LISTEN, NOT_JSON, Asked, Conversation, Said
+from .conversation import LISTEN, NOT_JSON, Asked, Conversation, Said, key_of
 from .rule import Evidence
 
 REASON = "an inspection goes on without it"
@@ -68,9 +68,9 @@ def bad_error(talk: Conversation) -> Iterator[Evidence]:
 
 def wrong_id(talk: Conversation) -> Iterator[Evidence]:
     """Replies with an id that no request had which is open."""
-    open_: set[tuple[type, Any]] = set()
+    open_: set[tuple[str, Any]] = set()
     for sent, said in sorted(_both(talk), key=lambda each: each[1].at):
-        key = type(said.member("id")), said.member("id")
+        key = key_of(said)
         if sent and said.has_method and is_id(key[1]):
             open_.add(key)
         elif not sent and said.is_reply and "id" in said.value and key[1] is not None:
