@@ -22,6 +22,8 @@ from mcp_sansio import (
     ResourceLink,
     TextContent,
     TextResource,
+    assistant,
+    user,
 )
 
 
@@ -46,6 +48,9 @@ SAID_WIRE = {"role": "assistant", "content": {"type": "text", "text": "b"}}
         ("", [{"role": "user", "content": {"type": "text", "text": ""}}]),
         (TextContent("a"), [TEXT]),
         (SAID, [SAID_WIRE]),
+        ([user("a"), user(TextContent("a"))], [TEXT, TEXT]),
+        (assistant(TextContent("a")), [{**TEXT, "role": "assistant"}]),
+        (assistant("a"), [{**TEXT, "role": "assistant"}]),
         (["a", SAID, TextContent("a")], [TEXT, SAID_WIRE, TEXT]),
         (("a",), [TEXT]),
         ([], []),
