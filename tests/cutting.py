@@ -20,6 +20,7 @@ class Cutter:
         self._left = after
         self._reset = reset
         self._open: list[socket.socket] = []
+        self._closed = False
         self._lock = threading.Lock()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
@@ -29,9 +30,16 @@ class Cutter:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._listening.accept()
-                far = socket.create_connection(self._server)
+                try:
+                    far = socket.create_connection(self._server)
+                except OSError:
+                    near.close()
+                    continue
                 with self._lock:
                     self._open += [near, far]
+                if self._closed:  # which came between the accept and the lock
+                    self.close()
+                    return
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
 
@@ -64,6 +72,7 @@ class Cutter:
 
     def close(self) -> None:
         """Let go of everything."""
+        self._closed = True
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
