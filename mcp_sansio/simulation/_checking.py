@@ -1,0 +1,101 @@
+"""Checkers: properties that a conversation must have, each an object that watches the events of a trace.
+
+A checker has the id of its property, the place in the specification that it comes from, and whether that
+says MUST or SHOULD (`LIBRARY` for what only this project promises). It sees an event after the ledger has
+taken it, and returns a sentence when the property is broken. It changes nothing, so the same object watches a
+live world, a file and a recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import ClassVar
+
+from . import _trace as kinds
+from ._ledger import Ledger
+from ._trace import Trace, TraceEvent
+
+
+class Level(Enum):
+    """How binding a property is."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    LIBRARY = "library"
+
+
+class Checker:
+    """One property. `kinds` are those of the events that `on_event` wants to see."""
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    anchor: ClassVar[str]
+    level: ClassVar[Level] = Level.MUST
+    kinds: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    def on_event(self, event: TraceEvent) -> str | None:
+        """What is wrong now, or None."""
+
+    def at_rest(self) -> str | None:
+        """What is wrong now that all is quiet, or None."""
+
+
+class Violated(Exception):
+    """A property is broken; `index` is that of the event that showed it."""
+
+    def __init__(self, checker: type[Checker], text: str, index: int) -> None:
+        super().__init__(f"{checker.id} {checker.title}: {text}")
+        self.checker = checker
+        self.property: str = checker.id
+        self.text = text
+        self.index = index
+
+
+class Auditor:
+    """Shows every event to a ledger and to the checkers that want it; raises `Violated`."""
+
+    def __init__(self, checks: Iterable[type[Checker]]) -> None:
+        self.ledger = Ledger()
+        self.checkers: Sequence[Checker] = [check(self.ledger) for check in checks]
+        self._rested = False
+        self._last = -1
+        self._by_kind: dict[str, list[Checker]] = {}
+        for checker in self.checkers:
+            for kind in checker.kinds:
+                self._by_kind.setdefault(kind, []).append(checker)
+
+    def __call__(self, event: TraceEvent) -> None:
+        """Take one event."""
+        self.ledger.take(event)
+        self._last = event.index
+        for checker in self._by_kind.get(event.kind, ()):
+            problem = checker.on_event(event)
+            if problem is not None:
+                raise Violated(type(checker), problem, event.index)
+        if event.kind == kinds.PHASE and event.data == "rest":
+            self._rested = True
+
+    def finish(self) -> None:
+        """The trace is over: judge what only holds when all is quiet, if it came to that."""
+        for checker in self.checkers if self._rested else ():
+            problem = checker.at_rest()
+            if problem is not None:
+                raise Violated(type(checker), problem, self._last)
+
+
+def recheck(trace: Trace, checks: Iterable[type[Checker]]) -> list[Violated]:
+    """Every violation in a trace, at most one of each property."""
+    found: list[Violated] = []
+    for check in checks:
+        auditor = Auditor((check,))
+        try:
+            for event in trace:
+                auditor(event)
+            auditor.finish()
+        except Violated as violated:
+            found.append(violated)
+    return found

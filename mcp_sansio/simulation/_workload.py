@@ -1,0 +1,140 @@
+"""What applications do in a world: servers' prompts change, clients list, get, complete and give up.
+
+Swarm testing is for the load, too: how often each thing is done, and which kinds of change there are, is
+drawn for each run, since a change that comes later would heal most mistakes before the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ._client_node import ClientNode
+from ._server_node import ServerNode
+from ._world import World
+
+NEVER, RARE, OFTEN = 0.0, 8.0, 1.0
+
+
+class Workload:
+    """The load on one server and its clients, until a time. `mean` seconds lie between two of a kind."""
+
+    def __init__(self, world: World, server: str, clients: Sequence[str], until: float) -> None:
+        self._world = world
+        self._server = server
+        self._clients = clients
+        self._until = until
+        self._version = 0
+
+    # --- the server's prompts ---
+
+    def prompts(self, count: int) -> None:
+        """Begin with so many prompts."""
+        self._edit(put=[(f"p{number:03}", self._tag()) for number in range(count)])
+
+    def changes(self, mean: float) -> None:
+        """Change something now and then; which kinds of change, the tape says."""
+        kinds = [self._redefine, self._add, self._remove, self._replace, self._flap, self._burst]
+        used = [kind for kind in kinds if self._world.tape.draw(f"swarm {kind.__name__}", 2)]
+        if used:
+            self._repeat("changes", mean, partial(self._change, used))
+
+    def _change(self, kinds: Sequence[Callable[[], None]]) -> None:
+        self._world.tape.one_of("change", kinds)()
+
+    def _tag(self) -> str:
+        self._version += 1
+        return f"v{self._version}"
+
+    def _edit(self, put: Sequence[tuple[str, str]] = (), remove: Sequence[str] = ()) -> None:
+        self._world.command(self._server, "edit", put=list(put), remove=list(remove))
+
+    @property
+    def _names(self) -> list[str]:
+        node = self._world.seats[self._server].node
+        return list(node.catalogue.snapshot.entries) if isinstance(node, ServerNode) else []
+
+    def _some(self) -> list[str]:
+        names = self._names
+        return [self._world.tape.one_of("which prompt", names)] if names else []
+
+    def _redefine(self) -> None:
+        self._edit([(name, self._tag()) for name in self._some()])
+
+    def _add(self) -> None:
+        self._edit([(f"n{self._world.tape.draw('new prompt', 1000):03}", self._tag())])
+
+    def _remove(self) -> None:
+        self._edit(remove=self._some())
+
+    def _replace(self) -> None:
+        tag = self._tag()
+        self._edit([(f"{name[:4]}.{tag}", tag) for name in self._names], remove=self._names)
+
+    def _flap(self) -> None:
+        name, world = f"f{self._version:03}", self._world
+        self._edit([(name, self._tag())])
+        pause = world.tape.seconds("flap", 0.2)
+        world.at(world.now + pause, lambda: self._edit(remove=[n for n in self._names if n == name]))
+
+    def _burst(self) -> None:
+        for number in range(2 + self._world.tape.draw("burst", 8)):
+            self._world.at(self._world.now + number * 0.003, self._redefine)
+
+    # --- the clients ---
+
+    def reads(self, mean: float) -> None:
+        """Every client asks for the list now and then."""
+        for name in self._clients:
+            self._repeat(f"{name} lists", mean, partial(self._world.command, name, "list"))
+
+    def refreshes(self, mean: float) -> None:
+        """Every client insists on a new list now and then."""
+        for name in self._clients:
+            self._repeat(f"{name} refreshes", mean, partial(self._world.command, name, "refresh"))
+
+    def gets(self, mean: float) -> None:
+        """Every client renders a prompt that it knows of, or one that it does not."""
+        for name in self._clients:
+            self._repeat(f"{name} gets", mean, partial(self._get, name))
+
+    def _get(self, client: str) -> None:
+        node = self._world.seats[client].node
+        held = node.names if isinstance(node, ClientNode) else ()
+        known = [*held, *self._some(), "unknown"]
+        self._world.command(client, "get", name=self._world.tape.one_of("get", known))
+
+    def completions(self, mean: float) -> None:
+        """Every client completes an argument now and then."""
+        for name in self._clients:
+            self._repeat(f"{name} completes", mean, partial(self._complete, name))
+
+    def _complete(self, client: str) -> None:
+        self._world.command(client, "complete", name=(self._some() or ["unknown"])[0], value="a")
+
+    def cancels(self, mean: float) -> None:
+        """Every client gives up on something now and then."""
+        for name in self._clients:
+            self._repeat(f"{name} cancels", mean, partial(self._cancel, name))
+
+    def _cancel(self, client: str) -> None:
+        self._world.command(client, "cancel", back=self._world.tape.draw("cancel", 4))
+
+    # --- time ---
+
+    def _repeat(self, label: str, mean: float, action: Callable[[], None]) -> None:
+        """Do something at intervals of 0 to twice the mean, until the end; never if that is 0."""
+        if mean <= 0:
+            return
+        world = self._world
+
+        def again() -> None:
+            action()
+            schedule()
+
+        def schedule() -> None:
+            when = world.now + mean / 16 + world.tape.seconds(label, 2 * mean)
+            if when < self._until:
+                world.at(when, again)
+
+        schedule()
