@@ -50,7 +50,7 @@ class TraceEvent(
     data: Any = None
 
 
-class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+class Header(msgspec.Struct, frozen=True):
     """What a trace was made by. `tape` is the record of all draws, which replays it."""
 
     format: str = FORMAT

@@ -66,6 +66,7 @@ class Seat:
     tie: int
     clock: Clock = attrs.field(factory=Clock)
     due: float | None = None
+    alarms: int = 0
     frozen: bool = False
     down: bool = False
     links: dict[str, Link] = attrs.field(factory=dict[str, Link])
@@ -232,13 +233,15 @@ class World:
         due = seat.node.next_timeout()
         if due != seat.due:
             seat.due = due
+            seat.alarms += 1
             if due is not None:
+                alarm = seat.alarms
                 when = max(self.now, seat.clock.world(due))
-                self.at(when, lambda: self._timeout(name, due), tie=seat.tie)
+                self.at(when, lambda: self._timeout(name, alarm), tie=seat.tie)
 
-    def _timeout(self, name: str, due: float) -> None:
+    def _timeout(self, name: str, alarm: int) -> None:
         seat = self.seats[name]
-        if seat.due != due or seat.down or seat.frozen:
+        if seat.alarms != alarm or seat.down or seat.frozen:
             return
         seat.due = None
         self.cause = self._note(kinds.TIMER, name, "", None)
@@ -376,17 +379,13 @@ class World:
         """A node stops at once; its connections are reset, and dials to it are refused, until it starts."""
         seat = self.seats[name]
         seat.down, seat.due = True, None
+        seat.alarms += 1
         for link in [*seat.links.values()]:
             link.over[name] = "crash"
-            link.pipes[name].end(RESET)
+            if link.open:
+                link.pipes[name].end(RESET)
         seat.links.clear()
 
 
 def _unarmed(_pipe: Pipe) -> tuple[Arming, ...]:
     return ()
-
-
-def reports(event: TraceEvent) -> tuple[str, Mapping[str, Any]]:
-    """The kind and the fields of an event of a kind that has both."""
-    kind, fields = event.data
-    return kind, fields
