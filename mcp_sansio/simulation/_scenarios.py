@@ -7,7 +7,8 @@ hiccups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import attrs
 
@@ -32,11 +33,8 @@ SERVER = Implementation("simulated-server", "1")
 SPOKEN = (ALL_VERSIONS, MODERN_VERSIONS, LEGACY_VERSIONS)
 
 
-class Scene:
-    """Sets a world up; the workload ends at `until`."""
-
-    def __call__(self, world: World, until: float) -> None:
-        raise NotImplementedError
+Scene: TypeAlias = Callable[[World, float], None]
+"""Sets a world up, and a workload that ends at a time: nodes are added, commands scheduled."""
 
 
 @attrs.frozen
@@ -49,79 +47,77 @@ class Scenario:
     faults: Sequence[Fault] = ALL
 
 
-class Torture(Scene):
-    """One server, one to three clients, everything drawn."""
-
-    def __call__(self, world: World, until: float) -> None:
+def torture(world: World, until: float) -> None:
+    """One server, a client or two, everything drawn."""
         tape = world.tape
         world.ties = tape.one_of("ties", (1, 4))
         world.latency = tape.one_of("latency", ((1, 0.001), (40, 0.001), (16, 0.05)))
         clients = [f"c{number + 1}" for number in range(tape.one_of("clients", (1, 1, 1, 2)))]
-        world.add("s1", self._server(world))
+        world.add("s1", _server(world))
         load = Workload(world, "s1", clients, until)
         load.prompts(tape.one_of("prompts", (3, 8, 0, 1, 25)))
         for name in clients:
-            world.add(name, self._client(world, name))
+            world.add(name, _client(world, name))
         for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
             kind(tape.one_of(f"swarm {kind.__name__}", (RARE, NEVER, NEVER, OFTEN)))
 
-    def _server(self, world: World) -> ServerNode:
-        tape = world.tape
-        quiet = tape.one_of("server quiet", (0.05, 0.0, 0.5))
-        slow = tape.one_of("slow handlers", (0.0, 0.5, 5.0))
-        asks = tape.one_of("asks", (0, 3))
-        return ServerNode(
-            ServerConfig(info=SERVER, quiet=quiet, max_wait=4 * quiet),
-            PromptServerConfig(
-                keys=KEYS,
-                page_size=tape.one_of("page size", (50, 5, 1)),
-                ttl=tape.one_of("ttl", (60.0, 0.0, 1.0, 3600.0)),
-                list_changed=tape.one_of("listChanged", (True, True, True, False)),
-            ),
-            pace=lambda: tape.seconds("handler", slow) if slow else 0.0,
-            asks=lambda: tape.chance("ask", asks),
-        )
 
-    def _client(self, world: World, name: str) -> ClientNode:
-        tape = world.tape
-        quiet = tape.one_of(f"{name} quiet", (0.1, 0.0, 1.0))
-        return ClientNode(
-            "s1",
-            ClientConfig(
-                info=CLIENT,
-                versions=tape.one_of(f"{name} versions", SPOKEN),
-                capabilities={"elicitation": {}},
-                probe_timeout=tape.one_of(f"{name} probe", (5.0, 0.5)),
-                ack_timeout=tape.one_of(f"{name} ack", (10.0, 0.5)),
-                quiet_timeout=tape.one_of(f"{name} timeout", (60.0, 5.0)),
-            ),
-            ListingConfig(eager=tape.one_of(f"{name} eager", (True, False)), quiet=quiet, max_wait=5 * quiet),
-        )
+def _server(world: World) -> ServerNode:
+    tape = world.tape
+    quiet = tape.one_of("server quiet", (0.05, 0.0, 0.5))
+    slow = tape.one_of("slow handlers", (0.0, 0.5, 5.0))
+    asks = tape.one_of("asks", (0, 3))
+    return ServerNode(
+        ServerConfig(info=SERVER, quiet=quiet, max_wait=4 * quiet),
+        PromptServerConfig(
+            keys=KEYS,
+            page_size=tape.one_of("page size", (50, 5, 1)),
+            ttl=tape.one_of("ttl", (60.0, 0.0, 1.0, 3600.0)),
+            list_changed=tape.one_of("listChanged", (True, True, True, False)),
+        ),
+        pace=lambda: tape.seconds("handler", slow) if slow else 0.0,
+        asks=lambda: tape.chance("ask", asks),
+    )
 
 
-class OfficeHour(Scene):
+def _client(world: World, name: str) -> ClientNode:
+    tape = world.tape
+    quiet = tape.one_of(f"{name} quiet", (0.1, 0.0, 1.0))
+    return ClientNode(
+        "s1",
+        ClientConfig(
+            info=CLIENT,
+            versions=tape.one_of(f"{name} versions", SPOKEN),
+            capabilities={"elicitation": {}},
+            probe_timeout=tape.one_of(f"{name} probe", (5.0, 0.5)),
+            ack_timeout=tape.one_of(f"{name} ack", (10.0, 0.5)),
+            quiet_timeout=tape.one_of(f"{name} timeout", (60.0, 5.0)),
+        ),
+        ListingConfig(eager=tape.one_of(f"{name} eager", (True, False)), quiet=quiet, max_wait=5 * quiet),
+    )
+
+
+def office_hour(world: World, until: float) -> None:
     """One client, one server with 8 prompts in pages of 5: a change a minute, a read every ten seconds, a get
     for every fourth of them.
     """
-
-    def __call__(self, world: World, until: float) -> None:
-        world.add(
-            "s1", ServerNode(ServerConfig(info=SERVER), PromptServerConfig(keys=KEYS, page_size=5, ttl=300.0))
-        )
-        load = Workload(world, "s1", ["c1"], until)
-        load.prompts(8)
-        world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
-        load.changes(60.0)
-        load.reads(10.0)
-        load.gets(40.0)
-        hiccups = {"long-tail": 20, "split": 4, "cut-reset": 1000}
-        armed = tuple(
-            Arming(fault.name, fault.name, hiccups[fault.name], fault.rule)
-            for fault in STREAM
-            if fault.name in hiccups and fault.rule is not None
-        )
-        world.armings = lambda _: armed
+    world.add(
+        "s1", ServerNode(ServerConfig(info=SERVER), PromptServerConfig(keys=KEYS, page_size=5, ttl=300.0))
+    )
+    load = Workload(world, "s1", ["c1"], until)
+    load.prompts(8)
+    world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
+    load.changes(60.0)
+    load.reads(10.0)
+    load.gets(40.0)
+    hiccups = {"long-tail": 20, "split": 4, "cut-reset": 1000}
+    armed = tuple(
+        Arming(fault.name, fault.name, hiccups[fault.name], fault.rule)
+        for fault in STREAM
+        if fault.name in hiccups and fault.rule is not None
+    )
+    world.armings = lambda _: armed
 
 
-TORTURE = Scenario("torture", 20.0, Torture())
-OFFICE_HOUR = Scenario("office-hour", 3600.0, OfficeHour(), faults=())
+TORTURE = Scenario("torture", 20.0, torture)
+OFFICE_HOUR = Scenario("office-hour", 3600.0, office_hour, faults=())
