@@ -49,17 +49,17 @@ class Scenario:
 
 def torture(world: World, until: float) -> None:
     """One server, a client or two, everything drawn."""
-        tape = world.tape
-        world.ties = tape.one_of("ties", (1, 4))
-        world.latency = tape.one_of("latency", ((1, 0.001), (40, 0.001), (16, 0.05)))
-        clients = [f"c{number + 1}" for number in range(tape.one_of("clients", (1, 1, 1, 2)))]
-        world.add("s1", _server(world))
-        load = Workload(world, "s1", clients, until)
-        load.prompts(tape.one_of("prompts", (3, 8, 0, 1, 25)))
-        for name in clients:
-            world.add(name, _client(world, name))
-        for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
-            kind(tape.one_of(f"swarm {kind.__name__}", (RARE, NEVER, NEVER, OFTEN)))
+    tape = world.tape
+    world.ties = tape.one_of("ties", (1, 4))
+    world.latency = tape.one_of("latency", ((1, 0.001), (40, 0.001), (16, 0.05)))
+    clients = [f"c{number + 1}" for number in range(tape.one_of("clients", (1, 1, 1, 2)))]
+    world.add("s1", _server(world))
+    load = Workload(world, "s1", clients, until)
+    load.prompts(tape.one_of("prompts", (3, 8, 0, 1, 25)))
+    for name in clients:
+        world.add(name, _client(world, name))
+    for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
+        kind(tape.one_of(f"swarm {kind.__name__}", (RARE, NEVER, NEVER, OFTEN)))
 
 
 def _server(world: World) -> ServerNode:
