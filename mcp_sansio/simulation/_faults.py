@@ -7,6 +7,7 @@ take a quiet neighbour to see.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -261,12 +262,7 @@ class Swarm:
     def __init__(self, world: World, faults: Sequence[Fault] = ALL) -> None:
         self._world = world
         self._levels = [(fault, self._level(fault)) for fault in faults]
-        self._armed = [
-            Arming(fault.name, fault.name, level, fault.rule)
-            for fault, level in self._levels
-            if level and fault.rule is not None
-        ]
-        self._replies = {fault.name for fault in faults if fault.replies}
+        self._armed: dict[tuple[str, str], tuple[Arming, ...]] = {}
         world.armings = self._arm
 
     def _level(self, fault: Fault) -> int:
@@ -274,22 +270,26 @@ class Swarm:
         return {6: fault.rare, 7: fault.wild}.get(chosen, 0)
 
     def _arm(self, pipe: Pipe) -> tuple[Arming, ...]:
-        if pipe.sender != pipe.link.dialler:
-            return tuple(self._armed)
-        return tuple(armed for armed in self._armed if armed.name not in self._replies)
+        """The faults of a direction, each with a label of its own: what strikes here moves nothing there."""
+        way = pipe.sender, pipe.receiver
+        if way not in self._armed:
+            answers = pipe.sender != pipe.link.dialler
+            self._armed[way] = tuple(
+                Arming(fault.name, f"{fault.name} {way[0]}>{way[1]}", level, fault.rule)
+                for fault, level in self._levels
+                if level and fault.rule is not None and (answers or not fault.replies)
+            )
+        return self._armed[way]
 
     def unleash(self, until: float) -> None:
-        """Schedule the strikes of a time of chaos."""
+        """Schedule the strikes of a time of chaos: one in each slot of time, unless the draw is 0."""
         world = self._world
         for fault, level in self._levels:
             if level and fault.strike is not None:
-                when = world.now
-                while True:
-                    when += world.tape.seconds(f"when {fault.name}", 2.0 * level)
-                    if when >= until:
-                        break
-                    world.at(when, partial(fault.strike, world))
-                    when += 0.1
+                for begin in range(0, math.ceil(until), level):
+                    when = world.tape.draw(f"when {fault.name}", 257)
+                    if when:
+                        world.at(world.now + begin + when * level / 256, partial(fault.strike, world))
 
     def calm(self) -> None:
         """Every fault is off, and what was broken is repaired: dead connections are noticed at last."""

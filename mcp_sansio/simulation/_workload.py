@@ -1,7 +1,9 @@
 """What applications do in a world: servers' prompts change, clients list, get, complete and give up.
 
 Swarm testing is for the load, too: how often each thing is done, and which kinds of change there are, is
-drawn for each run, since a change that comes later would heal most mistakes before the verdict.
+drawn for each run, since a change that comes later would heal most mistakes before the verdict. Time is cut
+into slots, and what is done in a slot is two draws of its own, made at the beginning: when, and what. A slot
+whose first draw is 0 passes in silence, and no other is moved by that, which is what lets a failure shrink.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from ._server_node import ServerNode
 from ._world import World
 
 NEVER, RARE, OFTEN = 0.0, 8.0, 1.0
+
+CHOICES = 1024
+"""So many values has the draw that says what is done in a slot; each kind of act reads it in its own way."""
 
 
 class Workload:
@@ -39,8 +44,9 @@ class Workload:
         if used:
             self._repeat("changes", mean, partial(self._change, used))
 
-    def _change(self, kinds: Sequence[Callable[[], None]]) -> None:
-        self._world.tape.one_of("change", kinds)()
+    def _change(self, kinds: Sequence[Callable[[int], None]], choice: int) -> None:
+        rest, kind = divmod(choice, len(kinds))
+        kinds[kind](rest)
 
     def _tag(self) -> str:
         self._version += 1
@@ -54,87 +60,82 @@ class Workload:
         node = self._world.seats[self._server].node
         return list(node.catalogue.snapshot.entries) if isinstance(node, ServerNode) else []
 
-    def _some(self) -> list[str]:
+    def _some(self, choice: int) -> list[str]:
         names = self._names
-        return [self._world.tape.one_of("which prompt", names)] if names else []
+        return [names[choice % len(names)]] if names else []
 
-    def _redefine(self) -> None:
-        self._edit([(name, self._tag()) for name in self._some()])
+    def _redefine(self, choice: int) -> None:
+        self._edit([(name, self._tag()) for name in self._some(choice)])
 
-    def _add(self) -> None:
-        self._edit([(f"n{self._world.tape.draw('new prompt', 1000):03}", self._tag())])
+    def _add(self, choice: int) -> None:
+        self._edit([(f"n{choice % 1000:03}", self._tag())])
 
-    def _remove(self) -> None:
-        self._edit(remove=self._some())
+    def _remove(self, choice: int) -> None:
+        self._edit(remove=self._some(choice))
 
-    def _replace(self) -> None:
+    def _replace(self, _choice: int) -> None:
         tag = self._tag()
         self._edit([(f"{name[:4]}.{tag}", tag) for name in self._names], remove=self._names)
 
-    def _flap(self) -> None:
+    def _flap(self, choice: int) -> None:
         name, world = f"f{self._version:03}", self._world
         self._edit([(name, self._tag())])
-        pause = world.tape.seconds("flap", 0.2)
+        pause = choice % 64 * 0.003
         world.at(world.now + pause, lambda: self._edit(remove=[n for n in self._names if n == name]))
 
-    def _burst(self) -> None:
-        for number in range(2 + self._world.tape.draw("burst", 8)):
-            self._world.at(self._world.now + number * 0.003, self._redefine)
+    def _burst(self, choice: int) -> None:
+        for number in range(2 + choice % 8):
+            self._world.at(self._world.now + number * 0.003, partial(self._redefine, choice + number))
 
     # --- the clients ---
 
     def reads(self, mean: float) -> None:
         """Every client asks for the list now and then."""
         for name in self._clients:
-            self._repeat(f"{name} lists", mean, partial(self._world.command, name, "list"))
+            self._repeat(f"{name} lists", mean, partial(self._command, name, "list"))
 
     def refreshes(self, mean: float) -> None:
         """Every client insists on a new list now and then."""
         for name in self._clients:
-            self._repeat(f"{name} refreshes", mean, partial(self._world.command, name, "refresh"))
+            self._repeat(f"{name} refreshes", mean, partial(self._command, name, "refresh"))
+
+    def _command(self, client: str, verb: str, _choice: int) -> None:
+        self._world.command(client, verb)
 
     def gets(self, mean: float) -> None:
         """Every client renders a prompt that it knows of, or one that it does not."""
         for name in self._clients:
             self._repeat(f"{name} gets", mean, partial(self._get, name))
 
-    def _get(self, client: str) -> None:
+    def _get(self, client: str, choice: int) -> None:
         node = self._world.seats[client].node
         held = node.names if isinstance(node, ClientNode) else ()
-        known = [*held, *self._some(), "unknown"]
-        self._world.command(client, "get", name=self._world.tape.one_of("get", known))
+        known = [*held, *self._some(choice), "unknown"]
+        self._world.command(client, "get", name=known[choice % len(known)])
 
     def completions(self, mean: float) -> None:
         """Every client completes an argument now and then."""
         for name in self._clients:
             self._repeat(f"{name} completes", mean, partial(self._complete, name))
 
-    def _complete(self, client: str) -> None:
-        self._world.command(client, "complete", name=(self._some() or ["unknown"])[0], value="a")
+    def _complete(self, client: str, choice: int) -> None:
+        self._world.command(client, "complete", name=(self._some(choice) or ["unknown"])[0], value="a")
 
     def cancels(self, mean: float) -> None:
         """Every client gives up on something now and then."""
         for name in self._clients:
             self._repeat(f"{name} cancels", mean, partial(self._cancel, name))
 
-    def _cancel(self, client: str) -> None:
-        self._world.command(client, "cancel", back=self._world.tape.draw("cancel", 4))
+    def _cancel(self, client: str, choice: int) -> None:
+        self._world.command(client, "cancel", back=choice % 4)
 
     # --- time ---
 
-    def _repeat(self, label: str, mean: float, action: Callable[[], None]) -> None:
-        """Do something at intervals of 0 to twice the mean, until the end; never if that is 0."""
-        if mean <= 0:
-            return
-        world = self._world
-
-        def again() -> None:
-            action()
-            schedule()
-
-        def schedule() -> None:
-            when = world.now + mean / 16 + world.tape.seconds(label, 2 * mean)
-            if when < self._until:
-                world.at(when, again)
-
-        schedule()
+    def _repeat(self, label: str, mean: float, action: Callable[[int], None]) -> None:
+        """Do something once in each `mean` seconds, until the end; never if that is 0."""
+        world, begin = self._world, self._world.now
+        while mean > 0 and begin < self._until:
+            when, choice = world.tape.draw(label, 257), world.tape.draw(f"{label}: what", CHOICES)
+            if when:
+                world.at(begin + when * mean / 256, partial(action, choice))
+            begin += mean
