@@ -177,11 +177,14 @@ class Negotiated:
 
 @attrs.frozen
 class NegotiationFailed:
-    """No common ground with the server. `supported` lists its versions where it named any."""
+    """No common ground with the server. `supported` lists its versions where it named any; `status` is that
+    of an HTTP reply without a message, where that was the answer.
+    """
 
     reason: str
     error: RpcError | None = None
     supported: tuple[str, ...] = ()
+    status: int | None = None
 
 
 @attrs.frozen
