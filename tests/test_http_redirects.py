@@ -47,6 +47,21 @@ def test_a_permanent_redirect_holds_for_what_follows() -> None:
     assert asked(near).heads[-1].startswith("POST /new ")
 
 
+@pytest.mark.parametrize(
+    ("statuses", "later"),
+    [((308, 308), "/b"), ((307, 308), "/mcp"), ((308, 307), "/a"), ((308, 307, 308), "/a")],
+)
+def test_what_is_permanent_holds_up_to_the_first_that_is_not(statuses: tuple[int, ...], later: str) -> None:
+    near = Near()
+    far = near.welcomed()
+    asked(near)
+    for status, location in zip(statuses, ("/a", "/b", "/c"), strict=False):
+        redirected(near, far, status, location)
+        far = near.far[-1]
+    near.reply(far, {})
+    assert asked(near).heads[-1].startswith(f"POST {later} ")
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize(
     "location", ["http://other.example/mcp?token=1", "https://localhost:8000/mcp", "x y", None]
