@@ -166,7 +166,7 @@ def test_a_server_may_say_how_much_time(status: int, said: str, delay: float, ve
     assert len(web.open(method)) == 1
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
 def test_a_server_elsewhere_says_nothing_about_this_one(status: int) -> None:
     web = Asker()
     web.head(web.one("server/discover"), status, [("Location", "https://new.example/mcp?key=secret")])
