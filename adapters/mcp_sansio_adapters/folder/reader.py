@@ -143,7 +143,7 @@ class PromptFolder:
 
 def _entry(parsed: PromptFile) -> Entry:
     try:
-        return Entry(parsed.prompt, parsed.render)
+        return Entry(parsed.prompt, parsed.render, blocking=False)
     except LocalProtocolError as error:
         raise UnreadableFile(str(error), parsed.name_line) from error
 
