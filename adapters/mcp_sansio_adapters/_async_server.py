@@ -148,7 +148,7 @@ class Service:
 
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         done = self.loop.event()
-        work = Work(copy_context(), function, lambda: self.portal(done.set))
+        work = Work(copy_context(), function, partial(self.portal, done.set))
         self._threads.start(work)
         try:
             await done.wait()

@@ -88,9 +88,8 @@ class Host:
         handling = Handling(partial(self._handlers.progress, job), self._reactor.call)
         context = copy_context()
         context.run(handling.enter)
-        work = Work(
-            context, partial(value_of, job.work), lambda: self._reactor.call(partial(self._done, job))
-        )
+        done = partial(self._reactor.call, partial(self._done, job))
+        work = Work(context, partial(value_of, job.work), done)
         self._running[job.request] = Running(handling, work)
         self._threads.start(work)
 
