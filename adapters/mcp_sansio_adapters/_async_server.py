@@ -135,7 +135,7 @@ class Service:
     async def _work(self, job: Job, handling: Handling) -> None:
         handling.enter()
         try:
-            value = await (self._in_thread(job.work) if job.blocks else awaited(job.work))
+            value = await (self._in_thread(job.work, handling) if job.blocks else awaited(job.work))
         except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
             self._running.pop(job.request, None)
             self._handlers.fail(job, error)
@@ -146,15 +146,12 @@ class Service:
             handling.end()
         self.turn()
 
-    async def _in_thread(self, function: Callable[[], Any]) -> Any:
+    async def _in_thread(self, function: Callable[[], Any], handling: Handling) -> Any:
         done = self.loop.event()
-        work = Work(copy_context(), function, partial(self.portal, done.set))
+        work = Work(copy_context(), function, lambda _: self.portal(done.set))
+        handling.withdraw = partial(self._threads.drop, work)
         self._threads.start(work)
-        try:
-            await done.wait()
-        except BaseException:
-            self._threads.drop(work)
-            raise
+        await done.wait()
         return await awaited(work.result)
 
     def _progress(self, job: Job, value: float, total: float | None, message: str | None) -> bool:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from contextvars import copy_context
 from functools import partial
 
-import attrs
-
 from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._defaults import now
@@ -24,14 +22,6 @@ from ._reactor import Channel, Reactor
 from ._threads import Threads, Work
 
 
-@attrs.frozen(eq=False)
-class Running:
-    """A handler that runs."""
-
-    handling: Handling
-    work: Work
-
-
 class Host:
     """Serves one peer."""
 
@@ -39,7 +29,7 @@ class Host:
         hooks = options.get("on_request"), options.get("on_event")
         self._server = server
         self._grace = options.get("grace", GRACE)
-        self._running: dict[IncomingRequest, Running] = {}
+        self._running: dict[IncomingRequest, Handling] = {}
         self._threads = Threads(options.get("threads", THREADS))
         self._handlers = Handlers(server, self._start, self._stop, *hooks)
         self._reactor = Reactor(server, self._handlers.handle)
@@ -88,26 +78,30 @@ class Host:
         handling = Handling(partial(self._handlers.progress, job), self._reactor.call)
         context = copy_context()
         context.run(handling.enter)
-        done = partial(self._reactor.call, partial(self._done, job))
-        work = Work(context, partial(value_of, job.work), done)
-        self._running[job.request] = Running(handling, work)
+        work = Work(context, partial(value_of, job.work), partial(self._ended, job))
+        handling.withdraw = partial(self._threads.drop, work)
+        self._running[job.request] = handling
         self._threads.start(work)
 
     def _stop(self, request: IncomingRequest) -> None:
-        running = self._running.pop(request, None)
-        if running is not None:
-            running.handling.end()
-            self._threads.drop(running.work)
+        handling = self._running.pop(request, None)
+        if handling is not None:
+            handling.end()
 
-    def _done(self, job: Job) -> None:
+    def _ended(self, job: Job, work: Work) -> None:
+        """In the thread of the work."""
+        self._reactor.call(partial(self._done, job, work))
+
+    def _done(self, job: Job, work: Work) -> None:
         """In the thread that moves bytes."""
-        running = self._running.pop(job.request, None)
-        if running is None:
+        handling = self._running.pop(job.request, None)
+        if handling is None:
             return
-        running.handling.end()
         try:
-            value = running.work.result()
+            value = work.result()
         except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
             self._handlers.fail(job, error)
         else:
             self._handlers.settle(job, value)
+        finally:
+            handling.end()

@@ -22,11 +22,12 @@ _handling: ContextVar[Handling | None] = ContextVar("mcp_sansio_handling", defau
 
 class Handling:
     """A request that a function answers. Made in the thread that drives the server, which is where `report`
-    is called and whither `portal` leads.
+    is called and whither `portal` leads. `withdraw` drops what is done for it elsewhere.
     """
 
     def __init__(self, report: Report, portal: Portal) -> None:
         self.over = False
+        self.withdraw: Callable[[], None] = _nothing
         self._report = report
         self._portal = portal
         self._home = threading.get_ident()
@@ -39,6 +40,7 @@ class Handling:
     def end(self) -> None:
         """Nobody waits for the answer any more, or it has been given. In the thread of the server."""
         self.over = True
+        self.withdraw()
         for answer in [*self._unanswered]:
             answer.cancel()
 
@@ -65,6 +67,10 @@ class Handling:
             answer.set_result(self._report(*progress))
         except Exception as error:  # noqa: BLE001  # it belongs to the function
             answer.set_exception(error)
+
+
+def _nothing() -> None:
+    pass
 
 
 def cancelled() -> bool:

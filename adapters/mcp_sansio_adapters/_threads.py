@@ -17,9 +17,9 @@ from mcp_sansio import LocalProtocolError
 
 
 class Work:
-    """A call to be made in a thread, and what came of it; `done` is called there, unless it is dropped."""
+    """A call to be made in a thread, and what came of it; `done` gets it there, unless it was dropped."""
 
-    def __init__(self, context: Context, function: Callable[[], Any], done: Callable[[], None]) -> None:
+    def __init__(self, context: Context, function: Callable[[], Any], done: Callable[[Work], None]) -> None:
         self._context = context
         self._function = function
         self._done = done
@@ -33,15 +33,18 @@ class Work:
             self._value = self._context.run(self._function)
         except BaseException as error:  # noqa: BLE001  # `result` raises it where somebody can handle it
             self._error = error
-        if self._dropped:
-            self._discard()
-        else:
-            self._done()
 
     def fail(self, error: Exception) -> None:
         """The call cannot be made."""
         self._error = error
-        self._done()
+        self._done(self)
+
+    def tell(self) -> None:
+        """Let whoever waits know that the call has been made."""
+        if self._dropped:
+            self._discard()
+        else:
+            self._done(self)
 
     def drop(self) -> None:
         """Nobody waits for it any more."""
@@ -49,13 +52,14 @@ class Work:
         self._discard()
 
     def result(self) -> Any:
-        """What the call returned; raises what it raised."""
+        """What the call returned, to whoever asks first; raises what it raised."""
         if self._error is not None:
             raise self._error
-        return self._value
+        value, self._value = self._value, None
+        return value
 
     def _discard(self) -> None:
-        """Without this, Python would complain of a coroutine that nobody has awaited."""
+        """Python complains of a coroutine that nobody awaits."""
         if inspect.iscoroutine(self._value):
             self._value.close()
 
@@ -107,9 +111,10 @@ class Threads:
     def _run(self) -> None:
         while (work := self._take()) is not None:
             work.run()
-            del work  # what it holds is not kept until the next one
-            with self._changed:
+            with self._changed:  # before it is told, so that who comes next finds this thread free
                 self._busy -= 1
+            work.tell()
+            del work  # what it holds is not kept until then
 
     def _take(self) -> Work | None:
         """The next in line; None when there will be no more."""
