@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from mcp_sansio import Era, HeadPassed, MessagePassed
-from mcp_sansio._meta import VERSION
+from mcp_sansio._meta import SUBSCRIPTION_ID, VERSION
 from mcp_sansio._plain import is_array, is_id, is_object, member
 from mcp_sansio._versions import era_of
 
@@ -24,6 +24,10 @@ Entry: TypeAlias = MessagePassed | HeadPassed
 Carrier: TypeAlias = Literal["stdio", "http"]
 NOT_JSON: Final = object()
 LISTEN = "subscriptions/listen"
+UNKNOWN = "1900-01-01"
+"""A revision that does not exist."""
+ELSEWHERE = "http://attacker.example"
+"""The origin of a page that no server of this machine should serve."""
 
 
 @attrs.frozen(eq=False)
@@ -34,6 +38,7 @@ class Said:
     data: bytes
     value: Any
     exchange: int
+    batch: bool = False
 
     def member(self, name: str) -> Any:
         """A member of the message; None if it has none."""
@@ -114,18 +119,24 @@ class Exchange:
 
 
 class Conversation:
-    """What passed over one connection. `version` is what was agreed on, None if that is not known."""
+    """What passed over one connection. `version` is what was agreed on, None if that is not known.
 
-    def __init__(self, entries: Iterable[Entry], carrier: Carrier, version: str | None) -> None:
+    `patient`: whoever spoke waited for what is due, so that silence means something for subscriptions, too.
+    """
+
+    def __init__(
+        self, entries: Iterable[Entry], carrier: Carrier, version: str | None, *, patient: bool = False
+    ) -> None:
         self.entries = tuple(entries)
         self.carrier: Carrier = carrier
+        self.patient = patient
         self.version = version
         self.era: Era | None = None if version is None else era_of(version)
 
     @cached_property
     def _messages(self) -> tuple[tuple[bool, Said], ...]:
         return tuple(
-            (entry.sent, Said(at, entry.data, value, entry.exchange))
+            (entry.sent, Said(at, entry.data, value, entry.exchange, entry.data.lstrip().startswith(b"[")))
             for at, entry in enumerate(self.entries)
             if isinstance(entry, MessagePassed)
             for value in values(entry.data)
@@ -148,12 +159,19 @@ class Conversation:
         for said in self.received:
             if said.is_reply and is_id(said.member("id")):
                 replies.setdefault(key_of(said), []).append(said)
+            elif said.is_reply and said.exchange:
+                replies.setdefault(("exchange", said.exchange), []).append(said)
         return tuple(
             Asked(
                 said,
                 str(said.member("method")),
                 params if is_object(params := said.member("params")) else {},
-                tuple(each for each in replies.get(key_of(said), ()) if each.at > said.at),
+                tuple(
+                    each
+                    for key in (key_of(said), ("exchange", said.exchange))
+                    for each in replies.get(key, ())
+                    if each.at > said.at
+                ),
             )
             for said in self.sent
             if said.has_method and is_id(said.member("id"))
@@ -207,6 +225,23 @@ class Conversation:
         replies = tuple(said for said in self.received if said.exchange == number)
         heads = (str(request.start), _lower(request)), (int(reply.start), _lower(reply))
         return Exchange(*heads[0], asked[0] if asked else None, *heads[1], replies)
+
+
+def tag_of(value: Any) -> Any:
+    """Of which subscription a notification is; None if it does not say."""
+    return member(member(member(value, "params"), "_meta"), SUBSCRIPTION_ID)
+
+
+def settled(entries: Iterable[Entry]) -> set[Any]:
+    """The ids of requests that were answered, or whose subscription has begun."""
+    told = [
+        value
+        for entry in entries
+        if isinstance(entry, MessagePassed) and not entry.sent
+        for value in values(entry.data)
+    ]
+    ids = [tag_of(value) if member(value, "method") else member(value, "id") for value in told]
+    return {each for each in ids if is_id(each)}
 
 
 def key_of(said: Said) -> tuple[str, Any]:

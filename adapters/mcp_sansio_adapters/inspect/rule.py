@@ -17,6 +17,8 @@ Evidence: TypeAlias = bytes | str
 Judge: TypeAlias = Callable[[Conversation], Iterator[Evidence]]
 """Gives a piece of evidence for each time that the rule was broken."""
 
+NEW, OLD = "2026-07-28", "2025-11-25"
+"""The revisions that most rules quote."""
 SITE = "https://modelcontextprotocol.io/specification/"
 LONGEST = 300
 """How many characters of evidence are shown."""
@@ -25,8 +27,8 @@ LONGEST = 300
 @attrs.frozen
 class Rule:
     """One rule. `text` says what a server does that breaks it; `quote` is the sentence of the specification
-    that says so, on `page` of a revision. It holds in one era or both, `since` a revision, for one carrier or
-    both.
+    that says so, on `page` of a revision. It holds in one era or both, `since` a revision or in `only` one,
+    for one carrier or both.
     """
 
     id: str
