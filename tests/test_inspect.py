@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live import faulty_server, sdk_server, served
+from live import faulty_server, our_server, sdk_server, served
 
 import mcp_sansio_adapters.demo
 from mcp_sansio_adapters.inspect.rules import RULES
@@ -119,6 +119,8 @@ def test_a_prompt_that_never_answers_is_no_fault(era: str) -> None:
     with served(faulty_server("hang")) as server:
         code, report = inspected("--era", era, server.url)
     assert (code, found(report)) == (0, [])
+    code, report = inspected("--era", era, "--", *faulty_server("hang"))
+    assert (code, found(report)) == (0, [])
 
 
 @pytest.mark.live
@@ -145,6 +147,21 @@ def test_the_report_says_what_the_server_is(era: str) -> None:
 
 @pytest.mark.live
 @pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_our_server_and_the_official_one_are_clean_over_http(era: str) -> None:
+    for command in (our_server("asyncio"), our_server("uvicorn"), sdk_server(http=True)):
+        with served(command) as server:
+            code, report = inspected("--era", era, server.url)
+        assert (code, found(report), report["era"]) == (0, [], era)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_official_server_is_clean(era: str) -> None:
     code, report = inspected("--era", era, "--", *sdk_server())
     assert (code, found(report), report["era"]) == (0, [], era)
+
+
+@pytest.mark.live
+def test_the_official_server_does_not_answer_batches_in_the_revision_that_has_them() -> None:
+    _, report = inspected("--protocol-version", "2025-03-26", "--", *sdk_server())
+    assert found(report) == ["jsonrpc.batch"]

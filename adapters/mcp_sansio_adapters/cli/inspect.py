@@ -15,6 +15,7 @@ from mcp_sansio_adapters._defaults import now
 from mcp_sansio_adapters.inspect.conversation import Carrier, Conversation, Entry
 from mcp_sansio_adapters.inspect.probes import ask_all
 from mcp_sansio_adapters.inspect.report import Listed, Report, reported, version_of
+from mcp_sansio_adapters.inspect.rule import cut
 from mcp_sansio_adapters.inspect.spoken import speak
 
 from . import show
@@ -90,9 +91,8 @@ class _Visit:
             self.agreed = client.negotiated
             with suppress(McpError):
                 self.snapshots.append(await client.refresh_prompts())
-            if probes:
-                await ask_all(client, self.snapshots[0] if self.snapshots else None, self.patience)
-            if probes and self.snapshots:
+            known = self.snapshots[0] if self.snapshots else None
+            if probes and await ask_all(client, known, self.patience) and known is not None:
                 with suppress(McpError):
                     self.snapshots.append(await client.refresh_prompts())
             self.heard = [*self.heard]  # what closing does is not judged
@@ -121,6 +121,7 @@ def _wire(report: Report) -> dict[str, Any]:
                 "level": found.rule.level,
                 "text": found.rule.text,
                 "spec": {"url": found.rule.url, "quote": found.rule.quote},
+                "revisions": found.rule.revisions,
                 "evidence": found.evidence,
                 "times": found.times,
             }
@@ -157,7 +158,7 @@ def _facts(report: Report) -> Sequence[tuple[str, str]]:
     if agreed is None:
         return [("revision", f"none was agreed on; {report.version} was spoken")]
     info = agreed.server_info
-    instructions = [("instructions", agreed.instructions)] if agreed.instructions else []
+    instructions = [("instructions", cut(agreed.instructions))] if agreed.instructions else []
     return [
         ("server", "unnamed" if info is None else f"{info.name} {info.version}"),
         ("revision", f"{agreed.version} ({agreed.era.value})"),

@@ -97,12 +97,17 @@ def null_id(talk: Conversation) -> Iterator[Evidence]:
 
 
 def no_answer(talk: Conversation) -> Iterator[Evidence]:
-    """Requests that were never answered, silence being allowed to none of them."""
+    """Requests that were never answered, silence being allowed to none of them.
+
+    What is asked while a server is busy with something slow is none of them.
+    """
     for asked in talk.requests:
-        silent_by_right = asked.method in (LISTEN, *SLOW) or (
+        answered = asked.replies or refused_over_http(talk, asked)
+        if not answered and asked.method in SLOW:
+            return
+        silent_by_right = asked.method == LISTEN or (
             asked.method == "server/discover" and talk.era is Era.LEGACY
         )
-        answered = asked.replies or refused_over_http(talk, asked)
         if not answered and not silent_by_right and not asked.said.batch:
             yield asked.evidence
 

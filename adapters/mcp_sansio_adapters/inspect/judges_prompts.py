@@ -93,7 +93,9 @@ def missing_argument(talk: Conversation) -> Iterator[Evidence]:
     """Prompts that were got without an argument they require, answered by anything but -32602."""
     for asked in talk.asked("prompts/get"):
         prompt = talk.prompts.get(str(asked.params.get("name")), {})
-        if asked.replies and asked.code != INVALID_PARAMS and _lacking(prompt, asked.params.get("arguments")):
+        wanting = member(asked.result, "resultType") == "input_required"
+        other = asked.replies and asked.code != INVALID_PARAMS and not wanting
+        if other and _lacking(prompt, asked.params.get("arguments")):
             yield asked.evidence
 
 

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
-from mcp_sansio import Era, Limits, McpError, Negotiated, Snapshot
+from mcp_sansio import Era, Limits, Negotiated, Snapshot, TimedOut
+from mcp_sansio_adapters._exceptions import RequestFailed
 
 NOBODY = "mcp-sansio-inspect-no-such-thing"
 SAMPLE = 3
 """How many prompts are got."""
+
+MAX_UNANSWERED = 3
 
 Question: TypeAlias = tuple[str, dict[str, Any]]
 
@@ -33,21 +36,31 @@ class Asker(Protocol):
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...  # noqa: D102
 
 
-async def ask_all(client: Asker, snapshot: Snapshot | None, patience: float) -> None:
-    """Ask everything, for `patience` seconds each; what is refused is what was wanted."""
+async def ask_all(client: Asker, snapshot: Snapshot | None, patience: float) -> bool:
+    """Ask everything, for `patience` seconds each; what is refused is what was wanted.
+
+    Whether the server answers: one that is silent several times is not asked any more.
+    """
     limits = Limits(quiet=patience, total=patience)
+    unanswered: list[str] = []
 
     async def ask(method: str, params: dict[str, Any]) -> None:
-        with suppress(McpError):
+        try:
             await client.request(method, params, limits=limits)
+        except RequestFailed as error:
+            if isinstance(error.failure, TimedOut):
+                unanswered.append(method)
 
-    with suppress(McpError):
+    with suppress(RequestFailed):
         await client.notify(f"notifications/{NOBODY}")
     for question in questions(client.negotiated, snapshot):
+        if len(unanswered) == MAX_UNANSWERED:
+            return False
         await ask(*question)
     async with asyncio.TaskGroup() as together:
         for question in at_once(snapshot):
             together.create_task(ask(*question))
+    return len(unanswered) < MAX_UNANSWERED
 
 
 def questions(agreed: Negotiated, snapshot: Snapshot | None) -> list[Question]:
@@ -57,12 +70,14 @@ def questions(agreed: Negotiated, snapshot: Snapshot | None) -> list[Question]:
         asked.append(("ping", {}))
     if snapshot is None:
         return [*asked, ("prompts/list", {})]
-    cursors = [{"cursor": NOBODY}, {"cursor": ""}]
+    refused, rendered = _gets(snapshot)
     return [
         *asked,
-        *(("prompts/list", params) for params in cursors),
-        *(("prompts/get", params) for params in _gets(snapshot)),
+        ("prompts/list", {"cursor": NOBODY}),
+        ("prompts/list", {"cursor": ""}),
+        *(("prompts/get", params) for params in refused),
         *_completions(snapshot),
+        *(("prompts/get", params) for params in rendered),
     ]
 
 
@@ -72,7 +87,8 @@ def at_once(snapshot: Snapshot | None) -> list[Question]:
     return [(NOBODY, {}), *(known if snapshot is not None else [])]
 
 
-def _gets(snapshot: Snapshot) -> list[dict[str, Any]]:
+def _gets(snapshot: Snapshot) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Prompts to get: what is to be refused, and what is to be rendered, which may take its time."""
     needy = [prompt for prompt in snapshot if any(each.required for each in prompt.arguments)]
     free = [prompt for prompt in snapshot if prompt not in needy]
     numbers = [
@@ -80,7 +96,8 @@ def _gets(snapshot: Snapshot) -> list[dict[str, Any]]:
         for prompt in snapshot
         if prompt.arguments
     ]
-    return [{"name": NOBODY}, *({"name": each.name} for each in (*needy[:1], *free[:SAMPLE])), *numbers[:1]]
+    refused = [{"name": NOBODY}, *({"name": each.name} for each in needy[:1]), *numbers[:1]]
+    return refused, [{"name": each.name} for each in free[:SAMPLE]]
 
 
 def _completions(snapshot: Snapshot) -> list[Question]:

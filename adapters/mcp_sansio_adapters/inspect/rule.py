@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from mcp_sansio import Era
+from mcp_sansio import ALL_VERSIONS, Era
 from mcp_sansio._versions import at_least
 
 from .conversation import Carrier, Conversation
@@ -41,6 +41,12 @@ class Rule:
     since: str | None = None
     only: str | None = None
     carrier: Carrier | None = None
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions that it holds in."""
+        carrier: Carrier = self.carrier or "stdio"
+        return tuple(each for each in ALL_VERSIONS if self.holds(Conversation((), carrier, each)))
 
     @property
     def url(self) -> str:

@@ -7,7 +7,8 @@ a revision that does not exist, a request without a member that it must have, an
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from mcp_sansio import LEGACY_VERSIONS, Era, Negotiated, __version__
 from mcp_sansio._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
@@ -24,19 +25,27 @@ UNHEARD_OF = "notifications/mcp-sansio-inspect-no-such-thing"
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
+Script: TypeAlias = Callable[[Voice, Negotiated], Awaitable[None]]
+
+
 async def speak(server: HostServer, agreed: Negotiated, patience: float) -> list[Conversation]:
-    """Everything that can be said to a server in the era that was agreed on."""
+    """Everything that can be said to a server in the era that was agreed on; only what had any answer."""
     if server.url is not None:
-        return [await _over_http(server, server.url, agreed, patience)]
-    talks: list[Conversation] = []
-    for speaks in _scripts(agreed):
-        async with started(server, patience) as voice:
-            await speaks(voice, agreed)
-        talks.append(_conversation(voice, agreed, "stdio"))
-    return talks
+        talks = [await _over_http(server, server.url, agreed, patience)]
+    else:
+        talks = [await _over_stdio(server, speaks, agreed, patience) for speaks in _scripts(agreed)]
+    return [talk for talk in talks if any(not entry.sent for entry in talk.entries)]
 
 
-def _scripts(agreed: Negotiated) -> list[Any]:
+async def _over_stdio(
+    server: HostServer, speaks: Script, agreed: Negotiated, patience: float
+) -> Conversation:
+    async with started(server, patience) as voice:
+        await speaks(voice, agreed)
+    return _conversation(voice, agreed, "stdio")
+
+
+def _scripts(agreed: Negotiated) -> list[Script]:
     if agreed.era is Era.MODERN:
         return [_modern]
     return [_strange_version, *([_batch] if agreed.version == BATCHES else [])]

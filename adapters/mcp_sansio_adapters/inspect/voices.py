@@ -188,8 +188,7 @@ class HttpVoice(Voice):
         connection = h11.Connection(h11.CLIENT)
         try:
             for event in _request(ear):
-                data: bytes | None = connection.send(event)
-                writer.write(data or b"")
+                writer.write(connection.send(event) or b"")
             await writer.drain()
             wanted = _wanted(ear.body)
             while not (ear.over or (wanted and wanted <= settled(self.heard))):
@@ -202,7 +201,7 @@ class HttpVoice(Voice):
             writer.close()
 
 
-def _request(ear: _Ear) -> list[Any]:
+def _request(ear: _Ear) -> list[h11.Event]:
     headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in ear.headers]
     head = h11.Request(method=ear.method, target=ear.target, headers=headers)
     return [head, *([h11.Data(data=ear.body)] if ear.body else []), h11.EndOfMessage()]
