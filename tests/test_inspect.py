@@ -165,3 +165,6 @@ def test_the_official_server_is_clean(era: str) -> None:
 def test_the_official_server_does_not_answer_batches_in_the_revision_that_has_them() -> None:
     _, report = inspected("--protocol-version", "2025-03-26", "--", *sdk_server())
     assert found(report) == ["jsonrpc.batch"]
+    with served(sdk_server(http=True)) as server:
+        _, report = inspected("--protocol-version", "2025-03-26", server.url)
+    assert found(report) == ["jsonrpc.batch"]

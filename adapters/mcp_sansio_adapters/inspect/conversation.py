@@ -92,6 +92,7 @@ class Asked:
 class Exchange:
     """One HTTP exchange: the request, the head of the reply, and its messages. Names are lower case."""
 
+    number: int
     method: str
     sent: dict[str, str]
     asked: Said | None
@@ -224,7 +225,7 @@ class Conversation:
         asked = [said for said in self.sent if said.exchange == number]
         replies = tuple(said for said in self.received if said.exchange == number)
         heads = (str(request.start), _lower(request)), (int(reply.start), _lower(reply))
-        return Exchange(*heads[0], asked[0] if asked else None, *heads[1], replies)
+        return Exchange(number, *heads[0], asked[0] if asked else None, *heads[1], replies)
 
 
 def tag_of(value: Any) -> Any:

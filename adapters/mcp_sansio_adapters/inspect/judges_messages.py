@@ -114,7 +114,8 @@ def no_answer(talk: Conversation) -> Iterator[Evidence]:
 
 def refused_over_http(talk: Conversation, asked: Asked) -> bool:
     """Whether the server said no by a status, and so without an id, or sent us elsewhere."""
-    return any(each.asked is asked.said and each.status >= 300 for each in talk.exchanges)
+    number = asked.said.exchange
+    return any(each.number == number and each.status >= 300 for each in talk.exchanges)
 
 
 def batch_unanswered(talk: Conversation) -> Iterator[Evidence]:

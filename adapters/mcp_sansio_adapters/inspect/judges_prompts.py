@@ -159,7 +159,7 @@ def bad_ping(talk: Conversation) -> Iterator[Evidence]:
     """Pings whose answer is not empty."""
     for asked in talk.asked("ping"):
         other = asked.result is None or asked.result.keys() - {"_meta"}
-        if asked.replies and other and not refused_over_http(talk, asked):
+        if asked.replies and other and not asked.said.batch and not refused_over_http(talk, asked):
             yield asked.evidence
 
 
