@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import mcp_sansio_adapters.demo
 from mcp_sansio_adapters.inspect.rules import RULES
 
 SAMPLES = Path(mcp_sansio_adapters.demo.__file__).parent / "samples"
+PAGE = Path(__file__).parent.parent / "docs" / "inspect.md"
 OURS = (sys.executable, "-m", "mcp_sansio_adapters", "serve", str(SAMPLES))
 
 LEGACY_FAULTS = (
@@ -61,6 +63,12 @@ def test_every_rule_has_a_planted_fault() -> None:
     planted = {*LEGACY_FAULTS, *MODERN_FAULTS, *LEGACY_HTTP_FAULTS, *MODERN_HTTP_FAULTS, *ELSEWHERE}
     assert planted == {rule.id for rule in RULES}
     assert len(RULES) == len(planted)
+
+
+def test_the_page_has_every_rule() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `[\w.-]+` \| (?:MUST|SHOULD) \|.*$", text, re.MULTILINE)
+    assert rows == [rule.row for rule in RULES]
 
 
 @pytest.mark.live

@@ -49,6 +49,14 @@ class Rule:
         return tuple(each for each in ALL_VERSIONS if self.holds(Conversation((), carrier, each)))
 
     @property
+    def row(self) -> str:
+        """The rule in a table for people."""
+        first, last = self.revisions[0], self.revisions[-1]
+        revisions = first if first == last else f"{first} to {last}"
+        where = "" if self.carrier is None else f", {self.carrier}"
+        return f"| `{self.id}` | {self.level} | {revisions}{where} | {self.text} |"
+
+    @property
     def url(self) -> str:
         """Where the sentence stands."""
         return SITE + self.page
