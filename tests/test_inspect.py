@@ -13,6 +13,9 @@ import pytest
 from live import faulty_server, our_server, sdk_server, served
 
 import mcp_sansio_adapters.demo
+from mcp_sansio import MessagePassed
+from mcp_sansio_adapters.inspect.conversation import Conversation, Heard
+from mcp_sansio_adapters.inspect.rule import judged
 from mcp_sansio_adapters.inspect.rules import RULES
 
 SAMPLES = Path(mcp_sansio_adapters.demo.__file__).parent / "samples"
@@ -47,9 +50,14 @@ ELSEWHERE = ("jsonrpc.batch", "jsonrpc.reply-id")
 """Rules that have tests of their own below."""
 
 
-def inspected(*words: str) -> tuple[int, dict[str, Any]]:
+SILENT = ("jsonrpc.no-reply", "subscriptions.acknowledged")
+"""Faults that show only after some time."""
+
+
+def inspected(*words: str, timeout: int = 20) -> tuple[int, dict[str, Any]]:
     """The exit code and the report."""
-    command = (sys.executable, "-m", "mcp_sansio_adapters", "inspect", "--json", "--timeout", "2", *words)
+    line = (sys.executable, "-m", "mcp_sansio_adapters", "inspect", "--json", "--timeout", str(timeout))
+    command = (*line, *words)
     done = subprocess.run(command, capture_output=True, check=False, timeout=100)
     assert done.stdout, done.stderr.decode()
     return done.returncode, json.loads(done.stdout)
@@ -80,7 +88,7 @@ def test_the_page_has_every_rule() -> None:
     ],
 )
 def test_a_planted_fault_is_found_and_nothing_else(era: str, fault: str) -> None:
-    code, report = inspected("--era", era, "--", *faulty_server(fault))
+    code, report = inspected("--era", era, "--", *faulty_server(fault), timeout=3 if fault in SILENT else 20)
     assert found(report) == [fault]
     assert code == (report["findings"][0]["level"] == "MUST")
 
@@ -95,7 +103,7 @@ def test_a_planted_fault_is_found_and_nothing_else(era: str, fault: str) -> None
 )
 def test_a_fault_over_http_is_found_and_nothing_else(era: str, fault: str) -> None:
     with served(faulty_server(fault)) as server:
-        code, report = inspected("--era", era, server.url)
+        code, report = inspected("--era", era, server.url, timeout=3 if fault in SILENT else 20)
     assert (code, found(report)) == (1, [fault])
 
 
@@ -122,12 +130,34 @@ def test_a_server_that_no_client_can_live_with_is_judged_by_what_was_heard() -> 
 
 
 @pytest.mark.live
+@pytest.mark.parametrize("command", [("true",), ("echo", "no server"), ("cat",)])
+def test_what_never_answers_is_no_server_and_is_not_judged(command: tuple[str, ...]) -> None:
+    line = (sys.executable, "-m", "mcp_sansio_adapters", "inspect", "--timeout", "1", "--era", "legacy")
+    done = subprocess.run((*line, "--", *command), capture_output=True, check=False, timeout=100)
+    assert (done.returncode, done.stdout) == (3, b"")
+
+
+def test_a_conversation_is_kept_up_to_a_limit_and_silence_then_means_nothing() -> None:
+    heard = Heard(limit=3000)
+    for number in range(20):
+        heard(MessagePassed(True, b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % number))
+        heard(MessagePassed(False, b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number))
+    assert heard.cut
+    assert heard.settled == {*range(20)}
+    assert len(heard.entries) == 5
+    talk = Conversation(heard.entries, "stdio", "2025-11-25", cut=heard.cut)
+    assert judged(RULES, [talk]) == ()
+    talk = Conversation(heard.entries, "stdio", "2025-11-25")
+    assert [finding.rule.id for finding in judged(RULES, [talk])] == ["jsonrpc.no-reply"]
+
+
+@pytest.mark.live
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_prompt_that_never_answers_is_no_fault(era: str) -> None:
     with served(faulty_server("hang")) as server:
-        code, report = inspected("--era", era, server.url)
+        code, report = inspected("--era", era, server.url, timeout=3)
     assert (code, found(report)) == (0, [])
-    code, report = inspected("--era", era, "--", *faulty_server("hang"))
+    code, report = inspected("--era", era, "--", *faulty_server("hang"), timeout=3)
     assert (code, found(report)) == (0, [])
 
 
@@ -158,7 +188,7 @@ def test_the_report_says_what_the_server_is(era: str) -> None:
 def test_our_server_and_the_official_one_are_clean_over_http(era: str) -> None:
     for command in (our_server("asyncio"), our_server("uvicorn"), sdk_server(http=True)):
         with served(command) as server:
-            code, report = inspected("--era", era, server.url)
+            code, report = inspected("--era", era, server.url, timeout=3)
         assert (code, found(report), report["era"]) == (0, [], era)
 
 

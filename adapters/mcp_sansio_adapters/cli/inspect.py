@@ -12,7 +12,7 @@ import click
 
 from mcp_sansio import McpError, Negotiated, Snapshot
 from mcp_sansio_adapters._defaults import now
-from mcp_sansio_adapters.inspect.conversation import Carrier, Conversation, Entry
+from mcp_sansio_adapters.inspect.conversation import Carrier, Conversation, Entry, Heard
 from mcp_sansio_adapters.inspect.probes import ask_all
 from mcp_sansio_adapters.inspect.report import Listed, Report, reported, version_of
 from mcp_sansio_adapters.inspect.rule import cut
@@ -63,11 +63,12 @@ async def _inspect(question: Question, *, probes: bool) -> Report:
 
 
 def _refused(visit: _Visit, error: McpError) -> Report:
-    """A client could not live with this server: what was heard until then may say why. Raises what is to be
+    """A client could not live with this server: what it answered until then may say why. Raises what is to be
     told if it does not.
     """
-    report = reported(visit.agreed, visit.snapshots, [visit.talk])
-    if not report.findings:
+    talk = visit.talk
+    report = reported(visit.agreed, visit.snapshots, [talk])
+    if not report.findings or not any(said.is_reply for said in talk.received):
         raise error
     say(explain(error, visit.question))
     return report
@@ -80,13 +81,14 @@ class _Visit:
     question: Question
     agreed: Negotiated | None = None
     patience: float = PATIENCE
-    heard: list[Entry] = attrs.field(factory=list[Entry])
+    heard: Heard = attrs.field(factory=Heard)
+    over: bool = False
     snapshots: list[Snapshot] = attrs.field(factory=list[Snapshot])
 
     async def pay(self, *, probes: bool) -> None:
         """Connect, list, ask, list again. A server that is slow to start may be slow to answer."""
         begin = now()
-        async with self.question.connected(on_message=self.heard.append) as client:
+        async with self.question.connected(on_message=self._hear) as client:
             self.patience = min(self.question.timeout, max(PATIENCE, 3 * (now() - begin)))
             self.agreed = client.negotiated
             with suppress(McpError):
@@ -95,14 +97,20 @@ class _Visit:
             if probes and await ask_all(client, known, self.patience) and known is not None:
                 with suppress(McpError):
                     self.snapshots.append(await client.refresh_prompts())
-            self.heard = [*self.heard]  # what closing does is not judged
+            self.over = True
+
+    def _hear(self, entry: Entry) -> None:
+        """What closing does is not judged."""
+        if not self.over:
+            self.heard(entry)
 
     @property
     def talk(self) -> Conversation:
         """What was said."""
         carrier: Carrier = "stdio" if self.question.server.url is None else "http"
-        version = version_of(self.heard) if self.agreed is None else self.agreed.version
-        return Conversation(self.heard, carrier, version)
+        entries = self.heard.entries
+        version = version_of(entries) if self.agreed is None else self.agreed.version
+        return Conversation(entries, carrier, version, cut=self.heard.cut)
 
 
 def _wire(report: Report) -> dict[str, Any]:

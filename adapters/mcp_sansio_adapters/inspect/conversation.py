@@ -22,6 +22,10 @@ from mcp_sansio._versions import era_of
 
 Entry: TypeAlias = MessagePassed | HeadPassed
 Carrier: TypeAlias = Literal["stdio", "http"]
+MAX_HEARD = 64 * 1024 * 1024
+"""How many bytes of a conversation are kept."""
+OVERHEAD = 500
+"""What an entry costs besides its text, in bytes."""
 NOT_JSON: Final = object()
 LISTEN = "subscriptions/listen"
 UNKNOWN = "1900-01-01"
@@ -119,16 +123,53 @@ class Exchange:
         return f"HTTP {self.status}{kind} {body}".rstrip()
 
 
+class Heard:
+    """What passes is put down here, up to a limit: `cut` says that there was more. `settled` are the ids of
+    requests that were answered, or whose subscription has begun.
+    """
+
+    def __init__(self, limit: int = MAX_HEARD) -> None:
+        self.entries: list[Entry] = []
+        self.settled: set[Any] = set()
+        self.cut = False
+        self._room = limit
+
+    def __call__(self, entry: Entry) -> None:
+        """Put one entry down."""
+        size = OVERHEAD
+        if isinstance(entry, MessagePassed):
+            size += len(entry.data)
+            self._settle(entry)
+        self._room -= size
+        self.cut = self.cut or self._room < 0
+        if not self.cut:
+            self.entries.append(entry)
+
+    def _settle(self, entry: MessagePassed) -> None:
+        for value in () if entry.sent else values(entry.data):
+            number = tag_of(value) if member(value, "method") else member(value, "id")
+            if is_id(number):
+                self.settled.add(number)
+
+
 class Conversation:
     """What passed over one connection. `version` is what was agreed on, None if that is not known.
 
-    `patient`: whoever spoke waited for what is due, so that silence means something for subscriptions, too.
+    `patient`: whoever spoke waited for what is due, so that silence means something for subscriptions, too;
+    `cut`: not all of it is here, so that silence means nothing.
     """
 
     def __init__(
-        self, entries: Iterable[Entry], carrier: Carrier, version: str | None, *, patient: bool = False
+        self,
+        entries: Iterable[Entry],
+        carrier: Carrier,
+        version: str | None,
+        *,
+        patient: bool = False,
+        cut: bool = False,
     ) -> None:
         self.entries = tuple(entries)
+        self.cut = cut
         self.carrier: Carrier = carrier
         self.patient = patient
         self.version = version
@@ -231,18 +272,6 @@ class Conversation:
 def tag_of(value: Any) -> Any:
     """Of which subscription a notification is; None if it does not say."""
     return member(member(member(value, "params"), "_meta"), SUBSCRIPTION_ID)
-
-
-def settled(entries: Iterable[Entry]) -> set[Any]:
-    """The ids of requests that were answered, or whose subscription has begun."""
-    told = [
-        value
-        for entry in entries
-        if isinstance(entry, MessagePassed) and not entry.sent
-        for value in values(entry.data)
-    ]
-    ids = [tag_of(value) if member(value, "method") else member(value, "id") for value in told]
-    return {each for each in ids if is_id(each)}
 
 
 def key_of(said: Said) -> tuple[str, Any]:

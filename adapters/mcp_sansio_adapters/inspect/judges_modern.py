@@ -104,7 +104,7 @@ def not_acknowledged(talk: Conversation) -> Iterator[Evidence]:
 
 def never_acknowledged(talk: Conversation) -> Iterator[Evidence]:
     """Subscriptions on which nothing was ever said, nor were they refused, though somebody waited."""
-    for asked in talk.asked(LISTEN) if talk.patient else ():
+    for asked in talk.asked(LISTEN) if talk.patient and not talk.cut else ():
         wanted = asked.said.member("id")
         begun = any(tag_of(said.value) == wanted for said in talk.received)
         if not begun and not asked.replies and not refused_over_http(talk, asked):

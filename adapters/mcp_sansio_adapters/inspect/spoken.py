@@ -63,11 +63,12 @@ async def _over_http(server: HostServer, url: str, agreed: Negotiated, patience:
 
 def _conversation(voice: Voice, agreed: Negotiated, carrier: Any) -> Conversation:
     """What was said; in the legacy era, in the revision that the server chose, if that is one."""
-    talk = Conversation(voice.heard, carrier, agreed.version, patient=True)
+    heard = voice.heard
+    talk = Conversation(heard.entries, carrier, agreed.version, patient=True, cut=heard.cut)
     for asked in talk.asked("initialize"):
         chosen = member(asked.result, "protocolVersion")
         if carrier == "stdio" and chosen in LEGACY_VERSIONS:
-            return Conversation(voice.heard, carrier, chosen, patient=True)
+            return Conversation(heard.entries, carrier, chosen, patient=True, cut=heard.cut)
     return talk
 
 

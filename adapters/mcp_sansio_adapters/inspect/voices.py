@@ -25,7 +25,7 @@ from mcp_sansio._lines import LineBuffer, Overlong
 from mcp_sansio._sse import SseDecoder
 from mcp_sansio_adapters.hosts import HostServer
 
-from .conversation import Entry, settled, values
+from .conversation import Heard, values
 
 MAX_MESSAGE = 32 * 1024 * 1024
 GRACE = 2.0
@@ -36,7 +36,7 @@ class Voice(abc.ABC):
     """One connection: `heard` has all that passed. `patience` is seconds for one answer."""
 
     def __init__(self, patience: float) -> None:
-        self.heard: list[Entry] = []
+        self.heard = Heard()
         self._patience = patience
 
     @abc.abstractmethod
@@ -57,13 +57,13 @@ class LineVoice(Voice):
     async def say(self, message: Any, fields: Mapping[str, str] | None = None) -> None:
         """Write a line; it has no headers."""
         data = _encoded(message)
-        self.heard.append(MessagePassed(True, data))
+        self.heard(MessagePassed(True, data))
         with contextlib.suppress(TimeoutError, ConnectionError):
             async with asyncio.timeout(self._patience):
                 if self._process.stdin is not None:
                     self._process.stdin.write(data + b"\n")
                     await self._process.stdin.drain()
-                while not (self._ended or _wanted(data) <= settled(self.heard)):
+                while not (self._ended or _wanted(data) <= self.heard.settled):
                     self._news.clear()
                     await self._news.wait()
 
@@ -71,7 +71,7 @@ class LineVoice(Voice):
         """Take in what is written, to the end."""
         while self._process.stdout is not None and (data := await self._process.stdout.read(65536)):
             for line in self._lines.feed(data):
-                self.heard.append(MessagePassed(False, line.head if isinstance(line, Overlong) else line))
+                self.heard(MessagePassed(False, line.head if isinstance(line, Overlong) else line))
             self._news.set()
         self._ended = True
         self._news.set()
@@ -174,12 +174,12 @@ class HttpVoice(Voice):
             sent |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
         ear = _Ear(method, self._url.target, {**self._fields, **sent}, body)
         self._exchanges += 1
-        self.heard.append(HeadPassed(True, method, tuple(sent.items()), self._exchanges))
+        self.heard(HeadPassed(True, method, tuple(sent.items()), self._exchanges))
         if body:
-            self.heard.append(MessagePassed(True, body, self._exchanges))
+            self.heard(MessagePassed(True, body, self._exchanges))
         with contextlib.suppress(TimeoutError, OSError, h11.RemoteProtocolError):
             async with asyncio.timeout(self._patience):
-                await self._spoken(ear, ClientExchange(ear, MAX_MESSAGE, self.heard.append, self._exchanges))
+                await self._spoken(ear, ClientExchange(ear, MAX_MESSAGE, self.heard, self._exchanges))
         return ear
 
     async def _spoken(self, ear: _Ear, exchange: ClientExchange) -> None:
@@ -191,7 +191,7 @@ class HttpVoice(Voice):
                 writer.write(connection.send(event) or b"")
             await writer.drain()
             wanted = _wanted(ear.body)
-            while not (ear.over or (wanted and wanted <= settled(self.heard))):
+            while not (ear.over or (wanted and wanted <= self.heard.settled)):
                 received = await reader.read(65536)
                 connection.receive_data(received)
                 _feed(connection, exchange)
