@@ -124,7 +124,7 @@ def test_answers_to_questions_asked_at_once_have_their_own_ids(era: str) -> None
 
 @pytest.mark.live
 def test_a_server_that_no_client_can_live_with_is_judged_by_what_was_heard() -> None:
-    code, report = inspected("--era", "legacy", "--", *faulty_server("jsonrpc.reply-id"))
+    code, report = inspected("--era", "legacy", "--", *faulty_server("jsonrpc.reply-id"), timeout=3)
     assert (code, report["era"], report["version"]) == (1, None, "2025-11-25")
     assert "jsonrpc.reply-id" in found(report)
 
@@ -151,6 +151,7 @@ def test_a_conversation_is_kept_up_to_a_limit_and_silence_then_means_nothing() -
     assert [finding.rule.id for finding in judged(RULES, [talk])] == ["jsonrpc.no-reply"]
 
 
+@pytest.mark.slow
 @pytest.mark.live
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_prompt_that_never_answers_is_no_fault(era: str) -> None:
@@ -183,6 +184,7 @@ def test_the_report_says_what_the_server_is(era: str) -> None:
     assert report["capabilities"] == {"prompts": {"listChanged": True}}
 
 
+@pytest.mark.slow
 @pytest.mark.live
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_our_server_and_the_official_one_are_clean_over_http(era: str) -> None:
@@ -199,6 +201,7 @@ def test_the_official_server_is_clean(era: str) -> None:
     assert (code, found(report), report["era"]) == (0, [], era)
 
 
+@pytest.mark.slow
 @pytest.mark.live
 def test_the_official_server_does_not_answer_batches_in_the_revision_that_has_them() -> None:
     _, report = inspected("--protocol-version", "2025-03-26", "--", *sdk_server())
