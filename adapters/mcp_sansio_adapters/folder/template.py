@@ -76,7 +76,7 @@ class Templates:
         if said or (self._positional and any(match["word"] for match in found)):
             self.arguments.setdefault(ALL, PromptArgument(ALL, description=hint or None))
         for match in found:
-            if name := (match["input"] or "").strip():
+            if name := (match["input"] or "").strip(" \t"):
                 described = (match["hint"] or "").strip() or None
                 self.arguments.setdefault(name, PromptArgument(name, description=described))
 
@@ -102,8 +102,10 @@ class Templates:
             slot = Slot(ALL, int(match["index"]))
         else:
             slot = Slot(ALL if match["all"] else (match["name"] or match["input"] or "").strip(" \t"))
-        if slot is None or slot.argument not in self.arguments:
+        if slot is None or not slot.argument:
             return None
+        if match["name"] is not None and slot.argument not in self.arguments:
+            return None  # all others declare what they stand for, and do where they are escaped
         if not match["escape"]:
             self.used.add(slot.argument)
         return slot
