@@ -186,18 +186,18 @@ def test_the_name_of_the_file_gives_way_to_the_one_in_it(tmp_path: Path) -> None
 
 
 def test_folders_are_part_of_the_name_and_the_same_stem_twice_is_told(tmp_path: Path) -> None:
-    write(tmp_path, oncall__pr="O", github__pr="G", github__a="A")
-    (tmp_path / "github" / "pr.prompt.md").write_text("P")
+    write(tmp_path, oncall__pr="O", gh__pr="G", gh__a="A")
+    (tmp_path / "gh" / "pr.prompt.md").write_text("P")
     reading = PromptFolder(tmp_path).read()
-    assert names(reading) == ["github/a", "github/pr", "oncall/pr"]
+    assert names(reading) == ["gh/a", "gh/pr", "oncall/pr"]
     assert [render(entry.render) for entry in reading.entries] == ["A", "G", "O"]
     assert [str(problem) for problem in reading.problems] == [
-        "github/pr.prompt.md:1: not served, for github/pr.md is called 'github/pr' already: rename one of them"
+        "gh/pr.prompt.md:1: not served, for gh/pr.md is called 'gh/pr' already: rename one of them"
     ]
 
 
 def test_one_name_in_two_forms_of_unicode_is_one_name(tmp_path: Path) -> None:
-    write(tmp_path, **{"re\u0301sume\u0301": "decomposed"})
+    (tmp_path / "re\u0301sume\u0301.md").write_text("decomposed")
     assert names(PromptFolder(tmp_path).read()) == ["r\u00e9sum\u00e9"]
     assert parse("---\nname: re\u0301sume\u0301\n---\nx").prompt.name == "r\u00e9sum\u00e9"
 
@@ -206,13 +206,13 @@ def test_one_name_in_two_forms_of_unicode_is_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [LEGACY[-1], MODERN])
 def test_a_name_is_looked_up_and_never_opened(tmp_path: Path, version: str) -> None:
     root = tmp_path / "prompts"
-    write(tmp_path, secret="S", prompts__a="A")
-    (root / "evil.md").symlink_to(tmp_path / "secret.md")
+    write(tmp_path, outside="S", prompts__a="A")
+    (root / "evil.md").symlink_to(tmp_path / "outside.md")
     (root / "notes.txt").write_text("N")
 
     with served(root, version) as client:
         assert list(client.list_prompts().by_name) == ["a"]
-        for name in ("../secret", "../../etc/passwd", "a\\..\\b", "/abs", "x\0", "evil", "a.md", "./a", ""):
+        for name in ("../outside", "../../etc/passwd", "a\\..\\b", "/abs", "x\0", "evil", "a.md", "./a", ""):
             with pytest.raises(RequestFailed) as refused:
                 client.get_prompt(name)
             assert isinstance(refused.value.failure, RpcError)
