@@ -1,4 +1,4 @@
-r"""Placeholders in prompt files: which there are, what they declare, what is only text, and `\` before them."""
+r"""Placeholders in prompt files: which there are, what they declare, what is text, and `\` before them."""
 
 import pytest
 from test_folder import body, parse, problems
