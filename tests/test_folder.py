@@ -126,7 +126,7 @@ def test_only_the_first_line_opens_front_matter() -> None:
         ("description: {{name}} x", 3, "'single quotes'"),
         ("hint: [--strict] [--json]", 3, "not YAML"),
         ("deep: " + "[" * 3000, 2, "not YAML: maximum recursion"),
-        ("nul: \0", 2, "special characters are not allowed"),
+        ("nul: \0", 3, "special characters are not allowed; there is a control character in that line"),
         ("a: &x 1\nb: *x", 4, "aliases"),
         ("\tx: 1", 3, "spaces, not with tabs"),
         ("description:\u00a0x", 3, "no-break space"),
