@@ -4,6 +4,7 @@ import pytest
 from test_folder import body, parse, problems
 
 from mcp_sansio import PromptArgument
+from mcp_sansio_adapters.folder.file import MAX_FILE
 from mcp_sansio_adapters.folder.template import split_words
 
 ALL = PromptArgument("arguments")
@@ -187,3 +188,18 @@ def test_a_strange_placeholder_is_told_once_where_it_stands_first() -> None:
         "greet.md:6: {{a}} names no declared argument, so left as it is",
         "greet.md:8: {{b}} names no declared argument, so left as it is",
     ]
+
+
+# --- as much as fits in a file ---
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(
+    60
+)  # each takes a second, and would take minutes if a text were read again for every match
+@pytest.mark.parametrize(
+    "unit", ["{{a}}", "{{", "`", "~", "${input:", "$ARGUMENTS[", "\\", "<!-- user -->\n", "["]
+)
+def test_the_largest_text_takes_no_longer_than_it_is(unit: str) -> None:
+    text = unit * ((MAX_FILE - 1) // len(unit)) + "x"
+    assert body(parse(text)).endswith("x")

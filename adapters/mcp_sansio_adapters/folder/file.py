@@ -37,7 +37,7 @@ MAX_FILE = 1024 * 1024
 """The largest prompt file, in bytes."""
 
 _SUFFIXES = (".prompt.md", ".md")
-_FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n---[ \t]*\n")
+_FENCED = re.compile(r"(?:```|~~~)[^\n]*\n---[ \t]*\n")
 
 
 @attrs.frozen

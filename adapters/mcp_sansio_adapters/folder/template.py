@@ -83,11 +83,14 @@ class Templates:
     def parse(self, text: str, number: int) -> Template:
         """The template that a text is, the one of this number among the texts."""
         parts: list[str | Slot] = []
-        end = 0
+        end = line = counted = 0
         for match in _PLACEHOLDER.finditer(text):
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
             slot = self._slot(match)
             if slot is None:
-                self._note(match, number)
+                if match["name"] is not None:
+                    self.strange.append((match[0].removeprefix("\\"), number, line))
                 continue
             parts.append(text[end : match.start()])
             parts.append(match[0].removeprefix("\\") if match["escape"] else slot)
@@ -109,11 +112,6 @@ class Templates:
         if not match["escape"]:
             self.used.add(slot.argument)
         return slot
-
-    def _note(self, match: re.Match[str], number: int) -> None:
-        if match["name"] is not None:
-            written = match[0].removeprefix("\\")
-            self.strange.append((written, number, match.string.count("\n", 0, match.start())))
 
 
 def split_words(text: str) -> list[str]:
