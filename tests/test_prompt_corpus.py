@@ -5,6 +5,7 @@ them to a client in each era: all that can be served is listed and renders, and 
 ever part of a text.
 """
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -15,9 +16,11 @@ from pathlib import Path
 import attrs
 import pytest
 from serving import LEGACY, MODERN
+from test_cli_http import served as served_by_http
 from test_folder_wild import served
 
-from mcp_sansio import GetPromptResult, Prompt, TextContent
+from mcp_sansio import ClientConfig, GetPromptResult, Implementation, Prompt, TextContent
+from mcp_sansio_adapters.asyncio import open_http_client
 
 ROOT = Path(__file__).parent.parent
 CORPUS = Path(__file__).parent / "prompt_corpus"
@@ -141,3 +144,19 @@ def test_all_that_can_be_served_is_listed_and_renders(version: str) -> None:
 def required(prompt: Prompt) -> dict[str, str]:
     """A value for every argument that is required."""
     return {argument.name: f"<{argument.name}>" for argument in prompt.arguments or () if argument.required}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("version", [LEGACY[-1], MODERN])
+def test_names_in_all_scripts_pass_through_the_headers_of_http(version: str) -> None:
+    config = ClientConfig(info=Implementation("test", "1"), versions=(version,))
+
+    async def scenario(url: str) -> int:
+        async with open_http_client(url, config=config) as client:
+            prompts = (await client.list_prompts()).by_name
+            for name, prompt in prompts.items():
+                assert (await client.get_prompt(name, required(prompt))).messages, name
+            return len(prompts)
+
+    with served_by_http(CORPUS / "i18n") as (url, _):
+        assert asyncio.run(scenario(url)) == sum(file.startswith("i18n/") for file in FILES)
