@@ -16,7 +16,7 @@ import attrs
 
 from ._errors import LocalProtocolError
 from ._plain import shown
-from ._signature import ASKED, Signature, describe, signature_of
+from ._signature import ASKED, Signature, describe, is_asynchronous, signature_of
 from ._structure import encode_typed
 from ._types import Icon, Prompt
 from ._versions import ALL_VERSIONS
@@ -143,6 +143,14 @@ class Entry:
         if self.signature is not None:
             return self.signature
         return Signature({}) if self.render is None else signature_of(self.render)
+
+    def blocks(self, argument: str | None = None) -> bool:
+        """Whether a call of `render`, or of what completes an argument, may take its time: it is not `async`,
+        nor known to be quick.
+        """
+        if argument is None:
+            return self.blocking and not self.how.asynchronous
+        return self.blocking and not is_asynchronous(self.completers[argument])
 
     def call(self, values: Mapping[str, Any], asked: object) -> Any:
         """Call `render` with these values, and with `asked` if it takes that; an argument of that name

@@ -177,11 +177,14 @@ class Negotiated:
 
 @attrs.frozen
 class NegotiationFailed:
-    """No common ground with the server. `supported` lists its versions where it named any."""
+    """No common ground with the server. `supported` lists its versions where it named any; `status` is that
+    of an HTTP reply without a message, where that was the answer.
+    """
 
     reason: str
     error: RpcError | None = None
     supported: tuple[str, ...] = ()
+    status: int | None = None
 
 
 @attrs.frozen
@@ -363,6 +366,11 @@ class PromptRequested:
         """The catalogue's definition of the prompt."""
         return self.entry.prompt
 
+    @property
+    def blocks(self) -> bool:
+        """Whether `call` may take its time, and belongs in a thread."""
+        return self.entry.blocks()
+
     def call(self) -> Any:
         """Call the prompt's function; what it returns may be an awaitable, what it raises is its own.
 
@@ -386,6 +394,11 @@ class CompletionRequested:
     def prompt(self) -> Prompt:
         """The catalogue's definition of the prompt."""
         return self.entry.prompt
+
+    @property
+    def blocks(self) -> bool:
+        """Whether `call` may take its time, and belongs in a thread."""
+        return self.entry.blocks(self.argument)
 
     def call(self) -> Any:
         """Call the completer; what it returns may be an awaitable, what it raises is its own."""

@@ -2,8 +2,10 @@
 
 Connections are made by the pool, which gives them exchanges and takes them back when a reply is complete. The
 bytes of the first request wait here until the adapter has connected. What becomes of an exchange whose
-connection broke is decided at one place: it is sent once more if the connection was an old one that had said
-nothing yet and repeating does no harm; else it is lost.
+connection broke is decided at one place: it goes over another one if the connection was an old one, and
+nothing of the request has been written, or no reply had begun and repeating does no harm; else it is lost.
+What an old connection says before a request has been written (408, for one, since it was idle for too long)
+is no reply.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ import h11
 
 from ._events import Diagnostic
 from ._http_reply import ClientExchange
+from ._http_rules import fields as by_name
+from ._version import __version__
 
 if TYPE_CHECKING:
     from ._h11_pool import H11Pool
 
+AGENT = ("User-Agent", f"mcp-sansio/{__version__}")
 MAX_INTERIM = 100
 """How many interim replies (1xx) may come before a reply."""
 
@@ -40,6 +45,7 @@ class H11ClientWire:
         self._connected = False
         self._closing = False
         self._reused = False
+        self._written = False
         self._heard = False
         self._interim = 0
 
@@ -49,11 +55,13 @@ class H11ClientWire:
         """Make a request."""
         self._reused = self._heard
         self.exchange = exchange
+        self._written = False
         self._heard = False
         self._interim = 0
         fields = [
             ("Host", self._pool.url.authority),
             ("Accept-Encoding", "identity"),  # without it "any content coding is considered acceptable"
+            *([] if "user-agent" in by_name(exchange.headers) else [AGENT]),
             *exchange.headers,
             *([("Content-Length", str(len(exchange.body)))] if exchange.method == "POST" else []),
         ]
@@ -81,7 +89,7 @@ class H11ClientWire:
         """Take bytes in; what they say is processed before this returns."""
         at = 0
         while at < len(data) and not self.closed:
-            if self.exchange is None:
+            if self.exchange is None or not self._written:
                 self._lose("the server spoke unasked", now)
             else:
                 self._heard = True
@@ -103,6 +111,7 @@ class H11ClientWire:
         if not self._connected:
             return []
         chunks, self._out = self._out, []
+        self._written = self._written or bool(chunks)
         return chunks
 
     def close(self, now: float) -> None:
@@ -166,7 +175,8 @@ class H11ClientWire:
         self._pool.gone(self)
         if exchange is None or exchange.closed:
             return
-        if self._reused and not self._heard and exchange.repeatable:
+        unsaid = not self._written or (exchange.repeatable and not self._heard)
+        if self._reused and unsaid:
             self._pool.repeat(exchange)
         else:
             exchange.abort(now, reason)

@@ -57,6 +57,7 @@ class ClientErrand(Errand):
         self._client = http.client
         self._failures = 0
         self._hops = 0
+        self._moved_for_good = True
 
     @abc.abstractmethod
     def refused(self, status: int, reason: str, now: float) -> None:
@@ -70,7 +71,8 @@ class ClientErrand(Errand):
         if status in KEPT_METHOD and target is not None and self._hops < MAX_HOPS:
             self._hops += 1
             self.target = target
-            if status == 308:
+            self._moved_for_good = self._moved_for_good and status == 308
+            if self._moved_for_good:  # a place that was reached by the way of a temporary one is none to stay
                 self._http.target = target
             self._http.run_again(self, now)
             return

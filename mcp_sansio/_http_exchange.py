@@ -112,6 +112,7 @@ class HttpExchange:
         self.request = request
         self.session: Session | None = None
         self.session_id: str | None = None
+        self.asked: tuple[RequestId, ...] = ()
         self._http = http
         self._state = EXCHANGE.start
         self._body = bytearray()
@@ -259,7 +260,10 @@ class HttpExchange:
         if self._state is Exchange.STREAMING:
             self._finish()
         elif self._state is Exchange.ANSWERING and self._http.closed:
-            self.refuse(503, "the server is shutting down", INTERNAL_ERROR)
+            self._give_up(503, "the server is shutting down", INTERNAL_ERROR)
+        elif self._state is Exchange.ANSWERING and self.asked and self._may_stream:
+            self._begin_events()  # to a request "the server MUST either return" events or a JSON object
+            self._finish()
         elif self._state is Exchange.ANSWERING:
             self.accept()
 
@@ -267,7 +271,7 @@ class HttpExchange:
         """The session is over."""
         self._write_inbox()
         if self._state is Exchange.ANSWERING:
-            self.refuse(404, reason)
+            self._give_up(404, reason, INVALID_REQUEST)
         self.end()
 
     def keep_alive(self) -> None:
@@ -280,6 +284,10 @@ class HttpExchange:
 
     def _move(self, event: ExchangeInput) -> None:
         self._state = EXCHANGE.next(self._state, event)
+
+    def _give_up(self, status: int, reason: str, code: int) -> None:
+        """Answer with an error what was understood; it "MUST include the same ID as the request"."""
+        self.refuse(status, reason, code, self.asked[0] if len(self.asked) == 1 else None)
 
     def _write_inbox(self) -> None:
         while self._inbox:

@@ -23,7 +23,6 @@ from ._plain import shown
 from ._sse import SseDecoder, SseEvent
 
 MAX_ERROR_BODY = 65_536
-REDIRECTS = (301, 302, 303, 307, 308)
 MEANINGS = {
     401: "Unauthorized: credentials are missing, or not accepted",
     403: "Forbidden: not for this caller, or not from here",
@@ -139,7 +138,7 @@ class ClientExchange:
         if self._on_message is not None:
             self._on_message(HeadPassed(False, status, headers, self._number))
         known = fields(headers)
-        if status in REDIRECTS:
+        if 300 <= status < 400:  # whatever a body says, it is about another place
             self.closed = True
             self._errand.redirected(status, known.get("location"), now)
             return

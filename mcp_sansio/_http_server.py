@@ -211,6 +211,7 @@ class HttpServer:
             exchange.end()
             return
         message = parse(body, max_depth=self.config.max_depth)
+        exchange.asked = _asked(message)
         if isinstance(message, Request):
             self._requested(exchange, message, now)
         elif self._sessions is None or self._era(exchange) is Era.MODERN:
@@ -423,3 +424,9 @@ class HttpServer:
         exchange = cast("HttpExchange", key)  # set by `_watch` alone
         exchange.keep_alive()
         self._watch(exchange, now)
+
+
+def _asked(message: Message | Batch | Malformed) -> tuple[RequestId, ...]:
+    """The ids of the requests in a body."""
+    parts = message.messages if isinstance(message, Batch) else (message,)
+    return tuple(part.id for part in parts if isinstance(part, Request))

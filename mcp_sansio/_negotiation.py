@@ -156,7 +156,8 @@ class Negotiator:
             self._client.set_timer(self._ask_again, now + delay, call.method)
             self._losses += 1
         elif self._late is None or not self._fall_forward(self._late, now):
-            self._fail(NegotiationFailed(f"no answer to {call.method}: {described(outcome)}"), now)
+            reason = f"no answer to {call.method}: {described(outcome)}"
+            self._fail(NegotiationFailed(reason, status=_status(outcome)), now)
 
     def _ask_again(self, method: Hashable, now: float) -> None:
         if method == "initialize":
@@ -243,7 +244,8 @@ class Negotiator:
             self._shake(legacy[0], now)
         else:
             error = outcome if isinstance(outcome, RpcError) else None
-            self._fail(NegotiationFailed(f"the server is not modern: {reason}", error), now)
+            reason = f"the server is not modern: {reason}"
+            self._fail(NegotiationFailed(reason, error, status=_status(outcome)), now)
 
     def recheck(self, now: float) -> bool:
         """Ask again if the answer is stale; whether there will be another. At one moment it is asked once."""
@@ -307,7 +309,9 @@ class Negotiator:
         if self._late is not None and self._fall_forward(self._late, now):
             return
         error = outcome if isinstance(outcome, RpcError) else None
-        failure = NegotiationFailed(reason + self._doubt, error, supported or _supported(error))
+        failure = NegotiationFailed(
+            reason + self._doubt, error, supported or _supported(error), _status(outcome)
+        )
         older = self._older(error)
         if self._may_reprobe(error):
             self._probe_again(failure, now)
@@ -381,6 +385,11 @@ def _is_modern(outcome: Outcome | None) -> TypeGuard[RpcError]:
 def _supported(error: RpcError | None) -> tuple[str, ...]:
     """`data.supported` of a version error; nothing where it has no usable shape."""
     return texts(member(error and error.data, "supported")) or ()
+
+
+def _status(outcome: Outcome) -> int | None:
+    """The HTTP status of an answer that has no message."""
+    return outcome.status if isinstance(outcome, HttpFailed) else None
 
 
 def may_pass(status: int) -> bool:

@@ -91,7 +91,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         {name: Parameter(name, TEXT) for name in taken},
         rest=any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters),
         takes_asked=ASKED in taken,
-        asynchronous=_is_asynchronous(function),
+        asynchronous=is_asynchronous(function),
     )
 
 
@@ -117,7 +117,7 @@ def describe(function: Callable[..., Any], name: str | None = None) -> Descripti
         parameters[arguments[-1].name] = Parameter(parameter.name, converter)
     values = {each: of.converter.values for each, of in parameters.items() if of.converter.values}
     takes_asked = ASKED in inspect.signature(function).parameters
-    signature = Signature(parameters, takes_asked=takes_asked, asynchronous=_is_asynchronous(function))
+    signature = Signature(parameters, takes_asked=takes_asked, asynchronous=is_asynchronous(function))
     return Description(name, first_paragraph(docstring), tuple(arguments), values, signature)
 
 
@@ -151,7 +151,8 @@ def _name(within: Callable[..., Any]) -> str:
     return str(name)
 
 
-def _is_asynchronous(function: Callable[..., Any]) -> bool:
+def is_asynchronous(function: object) -> bool:
+    """Whether calling it gives an awaitable at once, so that a call takes no time."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004  # it is the method that is looked at
     )

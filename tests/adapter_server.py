@@ -11,7 +11,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
-from mcp_sansio_adapters import new_keys, now, unix_offset
+from mcp_sansio_adapters import new_keys, report_progress, unix_offset
 
 FORM = {"type": "object", "properties": {"topic": {"type": "string"}}}
 
@@ -41,10 +42,9 @@ def say(text: str) -> None:
 class Prompts:
     """The functions behind the prompts; those that wait do it as the front end has it."""
 
-    def __init__(self, front: str, catalogue: Catalogue, server: Callable[[], Server]) -> None:
+    def __init__(self, front: str, catalogue: Catalogue) -> None:
         self.front = front
         self.catalogue = catalogue
-        self.server = server
         self.released = threading.Event()
         self.waits = 0
         self.cancellations = 0
@@ -111,14 +111,20 @@ class Prompts:
     def cancelled(self) -> str:
         return str(self.cancellations)
 
-    def progress(self, asked: PromptRequested) -> str:
+    def progress(self) -> str:
         for step in (1, 2):
-            self.server().progress(asked.request, step, now(), total=2)
+            report_progress(step, 2)
         return "done"
 
     def release(self) -> str:
         self.released.set()
         return "released"
+
+    def stuck(self) -> str:
+        """Sleep for ever."""
+        say("waiting")
+        while True:
+            time.sleep(3600)
 
     def wait(self) -> Any:
         """Wait to be released; say so, and what becomes of it."""
@@ -156,13 +162,13 @@ def build(options: argparse.Namespace) -> Server:
     if options.bare:
         return Server(config)
     catalogue = Catalogue()
-    prompts = Prompts(options.front, catalogue, lambda: server)
+    prompts = Prompts(options.front, catalogue)
     with catalogue.batch():
         for number in range(options.prompts):
             catalogue.add(Prompt(f"more-{number:04}"), prompts.pid)
         arguments = (argument("topic"), argument("tone", required=False))
         catalogue.add(Prompt("hello", arguments=arguments), prompts.hello, {"tone": tones})
-        for name in ("ask", "boom", "chatter", "special", "pid", "progress", "release", "wait"):
+        for name in ("ask", "boom", "chatter", "special", "pid", "progress", "release", "stuck", "wait"):
             catalogue.add(Prompt(name), getattr(prompts, name))
         for name in ("waiting", "cancelled"):
             catalogue.add(Prompt(name), getattr(prompts, name))
@@ -175,8 +181,7 @@ def build(options: argparse.Namespace) -> Server:
     layer = PromptServer(
         catalogue, PromptServerConfig(keys=new_keys(), unix_offset=unix_offset(), page_size=10)
     )
-    server = Server(config, layer)
-    return server
+    return Server(config, layer)
 
 
 def echo(asked: RequestReceived) -> Mapping[str, Any]:

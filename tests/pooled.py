@@ -51,12 +51,13 @@ class Near(Clocked):
         pool: H11PoolConfig | None = None,
         url: str = "http://localhost:8000/mcp",
         versions: tuple[str, ...] = (MODERN,),
+        headers: tuple[tuple[str, str], ...] = (("X-Y", "z"),),
         **config: Any,
     ) -> None:
         self.now = 0.0
         self.client = Client(ClientConfig(info=CLIENT, versions=versions, **config), *layers)
         self.machine = self.client
-        self.pool = H11Pool(self.client, HttpUrl.parse(url), self.now, pool, headers=(("X-Y", "z"),))
+        self.pool = H11Pool(self.client, HttpUrl.parse(url), self.now, pool, headers=headers)
         self.far: list[Far] = []
 
     def pull(self, *, connect: bool = True) -> list[Far]:

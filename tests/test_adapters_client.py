@@ -128,7 +128,7 @@ def test_our_servers_answer_the_clients_of_the_other_front_ends(front: Front, di
         async with front.open_stdio_client(our_server(server), on_input=give) as client:
             assert client.negotiated.era is Era.MODERN
             prompts = await client.list_prompts()
-            assert (len(prompts), prompts.verified) == (42, True)
+            assert (len(prompts), prompts.verified) == (43, True)
             assert text(await client.get_prompt("hello", {"topic": "rain"})) == "rain, calm"
             assert (await client.complete("hello", "tone", "ch", {"topic": "chaste"})).values == (
                 "cheerful",

@@ -140,6 +140,29 @@ def test_a_signal_ends_the_server_while_its_input_is_open_and_a_handler_runs(
         assert server.read() == b""
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_though_a_function_never_returns(name: str, number: signal.Signals) -> None:
+    with running(name) as server:
+        for ident in (1, 2, 3):
+            server.write(get(ident, "stuck"))
+            server.hears(b"waiting")
+        server.write(get(4, "pid"))
+        assert text(server.read()) == str(server.process.pid)
+        server.process.send_signal(number)
+        heard = server.hears(b"served")
+        assert server.process.wait(PATIENCE) == 0
+        assert b"Traceback" not in heard + server.rest()[1]
+
+
+def test_the_end_of_input_ends_the_server_though_a_function_never_returns(name: str) -> None:
+    with running(name, "--grace", "0.1") as server:
+        server.write(get(1, "stuck"), get(2, "pid"))
+        server.hears(b"waiting")
+        out, err, code = server.rest()
+        assert text(out) == str(server.process.pid)
+        assert (err, code) == (b"served\n", 0)
+
+
 def test_an_ignored_signal_stays_ignored(name: str) -> None:
     with running(name, before="trap '' HUP") as server:
         server.write(get(1, "pid"))

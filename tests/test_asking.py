@@ -8,30 +8,34 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_sansio import PromptArgument
 from mcp_sansio_adapters.cli import asking
+from mcp_sansio_adapters.cli.explain import Exit
 from mcp_sansio_adapters.cli.forms import Field, answer, fields_of
 
-CHILD = (sys.executable, str(Path(__file__).with_name("terminal_child.py")))
+GET = (sys.executable, "-m", "mcp_sansio_adapters", "get", "--json")
+SERVERS = (sys.executable, str(Path(__file__).with_name("terminal_servers.py")))
 PATIENCE = 20.0
 CTRL_C, CTRL_D, CTRL_U, ENTER, TAB = "\x03", "\x04", "\x15", "\r", "\t"
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
-    """A child on a terminal, whose stdout is a pipe."""
+    """The command `get` on a terminal, its stdout a pipe; its server is that of `terminal_servers`."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, arguments: Sequence[str], server: Sequence[str]) -> None:
         self._ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
         self._child = subprocess.Popen(
-            (*CHILD, *arguments),
+            (*GET, *arguments, "--", *SERVERS, *server),
             stdin=theirs,
             stderr=theirs,
             stdout=subprocess.PIPE,
@@ -53,10 +57,16 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
-    def printed(self) -> str:
-        """What it printed until its end."""
+    def got(self) -> Any:
+        """What the prompt is, which is JSON itself."""
+        printed, code = self.end()
+        assert code == Exit.DONE
+        return json.loads(json.loads(printed)["messages"][0]["content"]["text"])
+
+    def end(self) -> tuple[str, int]:
+        """What it printed until its end, and its exit code."""
         assert self._child.stdout
-        return self._child.stdout.read().strip()
+        return self._child.stdout.read(), self._child.wait()
 
     def close(self) -> None:
         self._child.kill()
@@ -65,8 +75,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: str) -> Generator[Terminal]:
-    opened = Terminal(*arguments)
+def terminal(*arguments: str, server: Sequence[str] = ("modern",)) -> Generator[Terminal]:
+    opened = Terminal(arguments, server)
     try:
         yield opened
     finally:
@@ -87,7 +97,7 @@ def test_what_is_required_is_asked_for_with_what_the_server_proposes_in_its_cont
         screen.type(TAB)
         screen.until("coffee-pot")
         screen.type(TAB + ENTER + ENTER)
-        chosen = json.loads(screen.printed())
+        chosen = screen.got()
         assert chosen["drink"] == "coffee"
         assert chosen["size"] in ("coffee-cup", "coffee-pot")
         assert "milk" not in screen.raw
@@ -96,10 +106,10 @@ def test_what_is_required_is_asked_for_with_what_the_server_proposes_in_its_cont
 
 @pytest.mark.live
 def test_what_is_given_is_not_asked_for_and_an_empty_answer_is_one() -> None:
-    with terminal("order", "size=1") as screen:
+    with terminal("order", "--arg", "size=1") as screen:
         screen.until("drink")
         screen.type(ENTER)
-        assert json.loads(screen.printed()) == {"drink": "", "size": "1"}
+        assert screen.got() == {"drink": "", "size": "1"}
         assert "How much" not in screen.raw
 
 
@@ -109,7 +119,7 @@ def test_the_person_can_give_up(key: str) -> None:
     with terminal("order") as screen:
         screen.until("drink")
         screen.type(key)
-        assert screen.printed() == "aborted"
+        assert screen.end() == ("", Exit.INTERRUPTED)
 
 
 def test_a_person_is_there_only_with_a_terminal_for_questions_and_for_answers(
@@ -137,31 +147,99 @@ def test_a_question_is_one_line() -> None:
 # --- forms ---
 
 
+each_era = pytest.mark.parametrize("era", ["modern", "legacy"])
+
+
+def fill_in(screen: Terminal, name: str) -> dict[str, object]:
+    """Fill in the form of the servers, which is there; the result."""
+    screen.type(name + ENTER)
+    screen.until("count (a number from 1 up to 9):")
+    screen.type(ENTER)
+    screen.until("hot (yes or no):")
+    screen.type("y" + ENTER)
+    screen.until("note (optional):")
+    screen.type(ENTER)
+    return {"action": "accept", "content": {"who": name, "count": 2, "hot": True}}
+
+
 @pytest.mark.live
-def test_a_form_is_filled_in_field_by_field_and_what_it_forbids_is_not_taken() -> None:
-    with terminal("form") as screen:
+@each_era
+def test_a_form_is_filled_in_field_by_field_and_what_it_forbids_is_not_taken(era: str) -> None:
+    with terminal("form", server=[era]) as screen:
         screen.until("Name (whose; text of a length up to 5):")
         screen.type("toolong" + ENTER)
         screen.until("up to 5")
-        screen.type(CTRL_U + "Ada" + ENTER)
-        screen.until("count (a number from 1 up to 9):")
-        screen.type(ENTER)
-        screen.until("hot (yes or no):")
-        screen.type("y" + ENTER)
-        screen.until("note (optional):")
-        screen.type(ENTER)
-        content = {"who": "Ada", "count": 2, "hot": True}
-        assert json.loads(screen.printed()) == {"action": "accept", "content": content}
+        screen.type(CTRL_U)
+        filled = fill_in(screen, "Ada")
+        assert screen.got() == filled
         assert "Tell me:" in screen.raw
 
 
 @pytest.mark.live
-@pytest.mark.parametrize(("key", "printed"), [(CTRL_D, '{"action": "decline"}'), (CTRL_C, "aborted")])
-def test_a_form_can_be_declined_and_the_prompt_given_up(key: str, printed: str) -> None:
+@each_era
+def test_a_form_can_be_declined(era: str) -> None:
+    with terminal("form", server=[era]) as screen:
+        screen.until("Name")
+        screen.type(CTRL_D)
+        assert screen.got() == {"action": "decline"}
+
+
+@pytest.mark.live
+def test_a_prompt_can_be_given_up_at_a_form() -> None:
     with terminal("form") as screen:
         screen.until("Name")
-        screen.type(key)
-        assert screen.printed() == printed
+        screen.type(CTRL_C)
+        assert screen.end() == ("", Exit.INTERRUPTED)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("prompt", ["form", "forms"])
+def test_a_legacy_server_hears_that_the_prompt_was_given_up(prompt: str, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    with terminal(prompt, server=["legacy", str(heard)]) as screen:
+        screen.until("Name")
+        screen.type(CTRL_C)
+        assert screen.end() == ("", Exit.INTERRUPTED)
+        if prompt == "form":
+            assert json.loads(heard.read_text()) == [{"action": "cancel"}]
+        assert screen.raw.count("Tell me:") == 1
+
+
+@pytest.mark.live
+def test_forms_of_one_moment_are_asked_for_one_after_the_other() -> None:
+    with terminal("forms", server=["legacy"]) as screen:
+        screen.until("Name")
+        first = fill_in(screen, "Ada")
+        screen.until("Name")
+        second = fill_in(screen, "Bob")
+        assert screen.got() == [first, second]
+
+
+@pytest.mark.live
+def test_a_form_that_no_prompt_needs_is_dismissed_unseen() -> None:
+    """The server asks before it lists, and has a prompt of the name of what it is told."""
+    with terminal("cancel", server=["legacy"]) as screen:
+        assert screen.got() == []
+        assert "Name" not in screen.raw
+
+
+@pytest.mark.live
+@pytest.mark.slow
+@each_era
+def test_who_thinks_is_not_hurried(era: str) -> None:
+    with terminal("form", "--timeout", "3", server=[era]) as screen:
+        screen.until("Name")
+        time.sleep(3.5)
+        filled = fill_in(screen, "Ada")
+        assert screen.got() == filled
+
+
+@pytest.mark.live
+@pytest.mark.slow
+def test_a_server_that_does_not_answer_is_not_waited_for_in_the_presence_of_a_person_either() -> None:
+    with terminal("never", "--timeout", "3", server=["legacy"]) as screen:
+        screen.until("no answer within 3 s")
+        assert screen.end() == ("", Exit.NO_SERVER)
 
 
 CHOICE = {"type": "string", "enum": ["s", "l"]}

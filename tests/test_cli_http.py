@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import http.server
 import json
-import shutil
 import signal
 import socket
 import ssl
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+import trustme
 from serving import MODERN, TOPIC, envelope
 from test_cli import MCP_SANSIO, SAMPLES, Fails, fails, run
 
@@ -309,16 +309,8 @@ def test_https_is_told_apart_from_http_and_needs_a_certificate_that_is_trusted(
 
 
 def certified(folder: Path) -> ssl.SSLContext:
-    """TLS for 127.0.0.1, with a certificate that the folder holds."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("certificates are made by openssl, which is not there")
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test", "-days", "2")
-    names = ("-addext", "subjectAltName=IP:127.0.0.1")
-    subprocess.run(
-        [openssl, *made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    """TLS for 127.0.0.1; what a client has to trust is in the folder."""
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.cert_pem.write_to_path(folder / "certificate.pem")
+    authority.issue_cert("127.0.0.1").configure_cert(context)
     return context

@@ -1,6 +1,8 @@
 """Prompt folders: what a file says, what becomes of a bad one, and what counts as a change."""
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,7 +128,7 @@ def test_only_the_first_line_opens_front_matter() -> None:
         ("description: {{name}} x", 3, "'single quotes'"),
         ("hint: [--strict] [--json]", 3, "not YAML"),
         ("deep: " + "[" * 3000, 2, "not YAML: maximum recursion"),
-        ("nul: \0", 2, "special characters are not allowed"),
+        ("nul: \0", 3, "special characters are not allowed; there is a control character in that line"),
         ("a: &x 1\nb: *x", 4, "aliases"),
         ("\tx: 1", 3, "spaces, not with tabs"),
         ("description:\u00a0x", 3, "no-break space"),
@@ -352,6 +354,49 @@ def test_what_cannot_be_listed_is_reported(tmp_path: Path) -> None:
     reading = PromptFolder(tmp_path).read()
     assert names(reading) == ["b"]
     assert [problem.file for problem in reading.problems] == ["a.md"]
+
+
+def test_linked_folders_are_not_entered_and_told(tmp_path: Path) -> None:
+    root = tmp_path / "prompts"
+    write(tmp_path, elsewhere__x="X", prompts__a="A")
+    write(root, real__b="B")
+    (root / "out").symlink_to(tmp_path / "elsewhere")
+    (root / "again").symlink_to("real")
+    (root / "round").symlink_to(root)
+    (root / ".hidden").symlink_to("real")
+    reading = PromptFolder(root).read()
+    assert names(reading) == ["a", "real/b"]
+    reason = "is a link to a folder, and those are not entered: put the folder itself here"
+    assert [str(problem) for problem in reading.problems] == [
+        f"{folder}: {reason}" for folder in ("again", "out", "round")
+    ]
+    assert {problem.severity for problem in reading.problems} == {"warning"}
+
+
+def test_a_folder_that_cannot_be_read_any_more_keeps_its_prompts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, a="A", x__b="B", xy="C")
+    folder = PromptFolder(tmp_path)
+    before = folder.read()
+    scandir = os.scandir
+
+    def closed(path: str) -> object:
+        if Path(path) == tmp_path / "x":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    (tmp_path / "a.md").unlink()
+    reading = folder.read()
+    assert names(reading) == ["x/b", "xy"]
+    assert [str(problem) for problem in reading.problems] == [
+        "x: the folder cannot be read: Permission denied"
+    ]
+    assert names(PromptFolder(tmp_path).read()) == ["xy"]
+    monkeypatch.undo()
+    assert folder.read().entries == before.entries[1:]
+    assert folder.problems == ()
 
 
 @pytest.mark.parametrize("target", ["../outside.md", "a.md"])

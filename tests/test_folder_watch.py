@@ -13,8 +13,9 @@ from pathlib import Path
 
 import attrs
 import pytest
+from serving import LEGACY, MODERN
 
-from mcp_sansio import Event, Invalidated, TextContent
+from mcp_sansio import ClientConfig, Event, Implementation, Invalidated, TextContent
 from mcp_sansio_adapters.asyncio import AsyncClient, open_stdio_client
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -49,8 +50,11 @@ class Watched:
         return message.content.text
 
 
-def watched(root: Path, play: Callable[[Watched], Awaitable[None]], **files: str) -> None:
+def watched(
+    root: Path, play: Callable[[Watched], Awaitable[None]], *, version: str = MODERN, **files: str
+) -> None:
     """Serve a folder with these files, and play with it once everything has begun."""
+    config = ClientConfig(info=Implementation("test", "1"), versions=(version,))
     for name, text in files.items():
         (root / f"{name}.md").write_text(text, encoding="utf-8")
     told: list[Event] = []
@@ -61,7 +65,7 @@ def watched(root: Path, play: Callable[[Watched], Awaitable[None]], **files: str
 
     async def scenario() -> None:
         command = (sys.executable, "-m", "mcp_sansio_adapters", "serve", str(root))
-        async with open_stdio_client(command, on_event=hear) as client:
+        async with open_stdio_client(command, config=config, on_event=hear) as client:
             scene = Watched(root, client, told)
             await client.list_prompts()
             await scene.settled()
@@ -70,7 +74,8 @@ def watched(root: Path, play: Callable[[Watched], Awaitable[None]], **files: str
     asyncio.run(scenario())
 
 
-def test_a_rename_is_one_change_not_two(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [LEGACY[-1], MODERN])
+def test_a_rename_is_one_change_not_two(tmp_path: Path, version: str) -> None:
     async def play(scene: Watched) -> None:
         (scene.root / "a.md").rename(scene.root / "c.md")
         assert await scene.settled() == (1, ("b", "c"))
@@ -79,7 +84,7 @@ def test_a_rename_is_one_change_not_two(tmp_path: Path) -> None:
         scene.write("d.md", "A")
         assert await scene.settled() == (1, ("b", "d"))
 
-    watched(tmp_path, play, a="A", b="B")
+    watched(tmp_path, play, version=version, a="A", b="B")
 
 
 def test_bodies_are_nobody_s_business_however_they_are_saved(tmp_path: Path) -> None:
@@ -164,6 +169,22 @@ def test_a_folder_behind_a_link_that_is_turned_is_the_new_one(tmp_path: Path) ->
         assert await scene.settled() == (1, ("b", "c"))
 
     watched(root, play, a="A")
+
+
+def test_a_file_that_stays_empty_keeps_its_last_good_version_and_one_that_begins_so_is_none(
+    tmp_path: Path,
+) -> None:
+    async def play(scene: Watched) -> None:
+        scene.write("a.md", "")
+        scene.write("c.md", "")
+        assert await scene.settled() == (0, ("a", "b"))
+        assert await scene.text("a") == "A"
+        scene.write("c.md", "C")
+        assert await scene.settled() == (1, ("a", "b", "c"))
+        (scene.root / "a.md").unlink()
+        assert await scene.settled() == (1, ("b", "c"))
+
+    watched(tmp_path, play, a="A", b="B")
 
 
 def test_a_file_that_is_shown_is_part_of_the_body(tmp_path: Path) -> None:

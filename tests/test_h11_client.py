@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pooled import Far, Near, asked, ok
 
 from mcp_sansio import CallFailed, CallSucceeded, Diagnostic, Event, HttpFailed, Lost
+from mcp_sansio._version import __version__
 from mcp_sansio.h11 import H11PoolConfig
 
 
@@ -40,6 +41,15 @@ def test_a_request_says_where_it_goes_and_how_long_it_is() -> None:
     assert head.count("Content-Length: ") == 1
     assert head.count("Accept-Encoding: identity\r\n") == 1
     assert "\r\nX-Y: z" in head
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "user-agent"])
+def test_a_request_says_who_asks_unless_the_application_says_it(name: str) -> None:
+    (far,) = Near().pull()
+    assert far.heads[0].count(f"\r\nUser-Agent: mcp-sansio/{__version__}\r\n") == 1
+    (far,) = Near(headers=((name, "mine"),)).pull()
+    assert f"\r\n{name}: mine" in far.heads[0]
+    assert "mcp-sansio/" not in far.heads[0]
 
 
 def test_a_request_without_a_body_has_no_length() -> None:

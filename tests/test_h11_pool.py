@@ -123,6 +123,56 @@ def test_a_request_that_is_not_known_to_be_safe_is_never_sent_twice() -> None:
     assert isinstance(failed.failure, Lost)
 
 
+def crossing(near: Near, method: str) -> Far:
+    """Make a request over an old connection, of which nothing has been written yet."""
+    far = near.welcomed()
+    near.client.request(method, None, near.now)
+    while near.client.next_ready() is not None:
+        pass
+    assert near.pool.next_wire() is None
+    assert far.wire.exchange is not None
+    return far
+
+
+def test_a_request_of_which_nothing_was_written_goes_over_another_connection_safe_or_not() -> None:
+    near = Near()
+    far = crossing(near, "tools/call")
+    far.wire.receive_eof(0.0)
+    near.pull()
+    assert near.far[-1].asked[-1]["method"] == "tools/call"
+    near.reply(near.far[-1], {})
+    assert len(near.of(CallSucceeded)) == 1
+
+
+TOO_IDLE = ok(b'{"jsonrpc":"2.0","id":2,"result":{}}', status=408)
+
+
+@pytest.mark.parametrize("size", [1, 20, len(TOO_IDLE)])
+def test_what_comes_before_a_request_has_been_written_is_no_reply_to_it(size: int) -> None:
+    near = Near()
+    far = crossing(near, "tools/call")
+    near.answer(far, TOO_IDLE[:size])
+    assert far.over()
+    far.wire.receive_data(TOO_IDLE[size:], 0.0)
+    far.wire.receive_eof(0.0)
+    assert near.events() == []
+    near.reply(near.far[-1], {"done": True})
+    assert len(near.of(CallSucceeded)) == 1
+    assert len(near.far) == 2
+
+
+def test_a_new_connection_on_which_the_server_speaks_first_is_not_tried_again() -> None:
+    near = Near()
+    near.welcomed()
+    asked(near)
+    near.client.request("x/y", None, 0.0)
+    (far,) = near.pull(connect=False)
+    far.wire.connected(0.0)
+    near.answer(far, b"SSH-2.0-OpenSSH\r\n")
+    assert [each.failure for each in near.of(CallFailed)] == [Lost("the server spoke unasked")]
+    assert len(near.far) == 2
+
+
 def test_nothing_is_sent_twice_when_the_connection_was_a_new_one_or_a_reply_had_begun() -> None:
     near = Near()
     first = near.welcomed()

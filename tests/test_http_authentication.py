@@ -59,10 +59,12 @@ def test_the_hook_decides_who_sees_what_and_who_is_refused(
         async with front.module.open_http_server(served(), authenticate=hook) as running:
             assert await listed(running.url, "ada") == ["all", "hers"]
             assert await listed(running.url, "") == ["all"]
-            with pytest.raises(ConnectionFailed, match=r"HTTP 401 .*not you"):
+            with pytest.raises(ConnectionFailed, match=r"HTTP 401 .*not you") as refused:
                 await listed(running.url, "bob")
+            assert refused.value.status == 401
             with pytest.raises(ConnectionFailed, match="HTTP 500 ") as caught:
                 await listed(running.url, "broken")
+            assert caught.value.status == 500
             assert "secret" not in str(caught.value)
             assert await listed(running.url, "ada") == ["all", "hers"]
 

@@ -95,6 +95,21 @@ def test_so_may_the_handshake_session_and_all() -> None:
     assert header(web.one("notifications/initialized"), "mcp-session-id") == "s-9"
 
 
+@pytest.mark.parametrize("status", [200, 404, 405])
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+def test_who_answers_with_no_message_is_named_by_the_status(status: int, version: str) -> None:
+    web = Asker(versions=(version,))
+    (first,) = web.pull()
+    web.answer(first, status)
+    assert failure(web).status == status
+
+
+def test_an_error_that_is_a_message_needs_no_status() -> None:
+    web = Asker(versions=(LEGACY,))
+    web.refuse(web.one("initialize"), 400, **error(-32000))
+    assert failure(web).status is None
+
+
 # --- no evidence --------------------------------------------------------------------------------------
 
 
@@ -105,7 +120,9 @@ def test_a_refusal_of_our_credentials_ends_it(status: int, said: bytes) -> None:
         web = Asker(versions=versions)
         (first,) = web.pull()
         web.answer(first, status, said)
-        assert f"HTTP {status}" in failure(web).reason
+        failed = failure(web)
+        assert f"HTTP {status}" in failed.reason
+        assert failed.status == status
         assert len(web.made) == 1
 
 
@@ -149,7 +166,7 @@ def test_a_server_may_say_how_much_time(status: int, said: str, delay: float, ve
     assert len(web.open(method)) == 1
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
 def test_a_server_elsewhere_says_nothing_about_this_one(status: int) -> None:
     web = Asker()
     web.head(web.one("server/discover"), status, [("Location", "https://new.example/mcp?key=secret")])

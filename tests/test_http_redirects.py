@@ -47,7 +47,22 @@ def test_a_permanent_redirect_holds_for_what_follows() -> None:
     assert asked(near).heads[-1].startswith("POST /new ")
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    ("statuses", "later"),
+    [((308, 308), "/b"), ((307, 308), "/mcp"), ((308, 307), "/a"), ((308, 307, 308), "/a")],
+)
+def test_what_is_permanent_holds_up_to_the_first_that_is_not(statuses: tuple[int, ...], later: str) -> None:
+    near = Near()
+    far = near.welcomed()
+    asked(near)
+    for status, location in zip(statuses, ("/a", "/b", "/c"), strict=False):
+        redirected(near, far, status, location)
+        far = near.far[-1]
+    near.reply(far, {})
+    assert asked(near).heads[-1].startswith(f"POST {later} ")
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308, 399])
 @pytest.mark.parametrize(
     "location", ["http://other.example/mcp?token=1", "https://localhost:8000/mcp", "x y", None]
 )
@@ -173,11 +188,29 @@ def test_a_stream_that_is_taken_up_again_may_be_redirected_each_time() -> None:
     assert web.one("GET").repeatable
 
 
-def test_a_redirect_says_nothing_about_the_era() -> None:
+@pytest.mark.parametrize("status", [300, 301, 304, 305, 399])
+@pytest.mark.parametrize("body", [b"", b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'])
+def test_a_redirect_says_nothing_about_the_era_whatever_its_body_says(status: int, body: bytes) -> None:
     near = Near(versions=("2026-07-28", LEGACY))
-    redirected(near, near.pull()[0], 301, "http://other.example/mcp")
+    (far,) = near.pull()
+    near.answer(far, ok(body, "Location: http://other.example/mcp", status=status))
     (failed,) = near.of(NegotiationFailed)
     assert "http://other.example/mcp" in failed.reason
+    assert failed.status == status
+    assert far.asked[1:] == []
+
+
+@pytest.mark.parametrize("status", [300, 304, 305])
+def test_a_redirect_is_no_success_of_a_message_or_a_stream(status: int) -> None:
+    near = Near(PromptClient(), versions=(LEGACY,))
+    (far,) = near.pull()
+    near.reply(far, welcome(prompts={"listChanged": True}))
+    redirected(near, far, status, None)
+    assert [each.kind for each in near.of(Diagnostic)] == ["message-refused"]
+    (stream,) = [far for far in near.far if far.asked[-1] == "GET"]
+    redirected(near, stream, status, None)
+    near.wait(100)
+    assert sum(far.asked.count("GET") for far in near.far) == 1
 
 
 def test_a_message_or_a_stream_that_is_redirected_elsewhere_is_refused() -> None:

@@ -334,7 +334,8 @@ def test_who_waits_for_a_go_ahead_gets_it() -> None:
 
 
 def replied(wire: H11ClientWire, status: bytes, *fields: bytes, body: bytes = b"") -> None:
-    """Answer the request on a connection of a client."""
+    """Take the request on a connection of a client, and answer it."""
+    assert wire.data_to_send()
     head = b"\r\n".join([b"HTTP/1.1 " + status, *fields, b"Content-Length: %d" % len(body), b"", b""])
     wire.receive_data(head + body, 0.0)
 

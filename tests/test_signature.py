@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal
 import pytest
 from serving import MODERN, Peer, complete, speaking
 
-from mcp_sansio import Catalogue, Entry, LocalProtocolError, Prompt, PromptArgument, PromptRequested
+from mcp_sansio import (
+    Catalogue,
+    CompletionRequested,
+    Entry,
+    LocalProtocolError,
+    Prompt,
+    PromptArgument,
+    PromptRequested,
+)
 
 
 class Mood(Enum):
@@ -106,6 +114,31 @@ def test_whether_a_function_is_asynchronous_is_known() -> None:
     assert Entry.of(function).how.asynchronous
     assert Entry(Prompt("a"), Object()).how.asynchronous
     assert not Entry.of(review).how.asynchronous
+
+
+def test_what_may_take_its_time_is_known() -> None:
+    async def later(*_: object) -> list[str]:
+        return []
+
+    def now(*_: object) -> list[str]:
+        return []
+
+    for render, completer, blocking, expected in [
+        (now, later, True, (True, False)),
+        (later, now, True, (False, True)),
+        (now, now, False, (False, False)),
+    ]:
+        arguments = (PromptArgument("value"),)
+        entry = Entry(Prompt("a", arguments=arguments), render, {"value": completer}, blocking=blocking)
+        made = Catalogue()
+        made.add(entry)
+        peer: Peer = speaking(MODERN, made)
+        peer.say_modern(1, "prompts/get", {"name": "a"})
+        (asked,) = peer.of(PromptRequested)
+        ask = {"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "value", "value": ""}}
+        peer.say_modern(2, "completion/complete", ask)
+        (wanted,) = peer.of(CompletionRequested)
+        assert (asked.blocks, wanted.blocks) == expected
 
 
 def test_a_function_beside_its_definition_gets_texts() -> None:

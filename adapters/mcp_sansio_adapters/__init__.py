@@ -7,6 +7,7 @@ treated, and what the core wants to be given by somebody who has a clock and ran
 
 from ._defaults import new_keys, now, unix_offset
 from ._exceptions import CannotListen, ConnectionFailed, InputNotGiven, PromptGoneError, RequestFailed
+from ._handling import cancelled, report_progress
 from ._hooks import Unauthorized
 from ._options import (
     ClientOptions,
@@ -34,7 +35,9 @@ __all__ = [
     "StdioOptions",
     "Traffic",
     "Unauthorized",
+    "cancelled",
     "new_keys",
     "now",
+    "report_progress",
     "unix_offset",
 ]

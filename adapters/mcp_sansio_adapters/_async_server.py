@@ -1,5 +1,8 @@
 """Servers of the asynchronous front ends: one machine, any number of streams, a task for every handler.
 
+What may block runs in a thread, for which its task waits; when the task is cancelled, so is the waiting, and
+what the thread comes to is dropped.
+
 A `Service` drives one `Server` for as long as its block lasts, and `serve` carries one peer. When a peer has
 finished sending, the replies that it is owed get a short grace; then what still runs is cancelled. Edits of
 the catalogue may come from any thread: they are brought into the loop, and announced there.
@@ -9,19 +12,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
+from typing import Any
 
 from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._connection import Clock
 from ._defaults import now
 from ._handlers import Handlers, Job
+from ._handling import Handling
 from ._hooks import awaited
 from ._line import CLOSED
 from ._link import Link
 from ._loop import ByteStream, Loop, Tasks
-from ._options import GRACE, ServerOptions
+from ._options import GRACE, THREADS, ServerOptions
 from ._pump import Pump
+from ._threads import Threads, Work
 
 
 class Service:
@@ -33,6 +40,8 @@ class Service:
         self._grace = options.get("grace", GRACE)
         self._tasks: Tasks | None = None
         self._running: dict[IncomingRequest, Callable[[], object]] = {}
+        self._threads = Threads(options.get("threads", THREADS))
+        self.portal = loop.portal()
         self._links: dict[Link, None] = {}
         self._started = loop.event()
         self._stopped = loop.event()
@@ -91,13 +100,16 @@ class Service:
 
     async def run(self) -> None:
         """Keep the time, and run handlers, until told to stop."""
-        async with self.loop.tasks() as tasks:
-            self._tasks = tasks
-            tasks.start(self._clock.run, self._due)
-            self.turn()
-            self._started.set()
-            await self._stopped.wait()
-            tasks.cancel()
+        try:
+            async with self.loop.tasks() as tasks:
+                self._tasks = tasks
+                tasks.start(self._clock.run, self._due)
+                self.turn()
+                self._started.set()
+                await self._stopped.wait()
+                tasks.cancel()
+        finally:
+            self._threads.close()
 
     def changed(self, topic: str) -> None:
         """Something of `topic` changed: announce it. In the loop's own thread only."""
@@ -113,21 +125,44 @@ class Service:
 
     def _start(self, job: Job) -> None:
         if self._tasks is not None:
-            self._running[job.request] = self._tasks.start(self._work, job)
+            handling = Handling(partial(self._progress, job), self.portal)
+            cancel = self._tasks.start(self._work, job, handling)
+            self._running[job.request] = partial(_give_up, handling, cancel)
 
     def _stop(self, request: IncomingRequest) -> None:
         self._running.pop(request, _nothing)()
 
-    async def _work(self, job: Job) -> None:
+    async def _work(self, job: Job, handling: Handling) -> None:
+        handling.enter()
         try:
-            value = await awaited(job.work)
+            value = await (self._in_thread(job.work, handling) if job.blocks else awaited(job.work))
         except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
             self._running.pop(job.request, None)
             self._handlers.fail(job, error)
         else:
             self._running.pop(job.request, None)
             self._handlers.settle(job, value)
+        finally:
+            handling.end()
         self.turn()
+
+    async def _in_thread(self, function: Callable[[], Any], handling: Handling) -> Any:
+        done = self.loop.event()
+        work = Work(copy_context(), function, lambda _: self.portal(done.set))
+        handling.withdraw = partial(self._threads.drop, work)
+        self._threads.start(work)
+        await done.wait()
+        return await awaited(work.result)
+
+    def _progress(self, job: Job, value: float, total: float | None, message: str | None) -> bool:
+        told = self._handlers.progress(job, value, total, message)
+        self.turn()
+        return told
+
+
+def _give_up(handling: Handling, cancel: Callable[[], object]) -> None:
+    handling.end()
+    cancel()
 
 
 def _nothing() -> None:
@@ -138,10 +173,9 @@ def _nothing() -> None:
 async def opened_service(loop: Loop, server: Server, options: ServerOptions) -> AsyncGenerator[Service]:
     """Drive `server` for as long as the block lasts."""
     service = Service(loop, server, options)
-    portal = loop.portal()
     layers = [layer for layer in server.layers if isinstance(layer, PromptServer)]
     for layer in layers:
-        layer.on_change = lambda topic: portal(partial(service.changed, topic))
+        layer.on_change = lambda topic: service.portal(partial(service.changed, topic))
     async with loop.background(service.run):
         try:
             await service.started()

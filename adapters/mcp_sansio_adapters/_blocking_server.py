@@ -1,23 +1,25 @@
-"""A server of one peer for blocking code: one thread that moves bytes, and one more for every handler.
+"""A server of one peer for blocking code: one thread that moves bytes, and more that handlers run in.
 
 A handler whose request is given up cannot be stopped, for it is plain blocking code; nobody waits for it,
-and what it returns is dropped. Edits of the catalogue may come from any thread.
+and what it returns is dropped. There is no loop here that quick functions could be called in. Edits of the
+catalogue may come from any thread.
 """
 
 from __future__ import annotations
 
-import threading
+from contextvars import copy_context
 from functools import partial
-from typing import Any
 
 from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
 
 from ._defaults import now
 from ._handlers import Handlers, Job
+from ._handling import Handling
 from ._hooks import value_of
 from ._line import CLOSED
-from ._options import GRACE, ServerOptions
+from ._options import GRACE, THREADS, ServerOptions
 from ._reactor import Channel, Reactor
+from ._threads import Threads, Work
 
 
 class Host:
@@ -27,8 +29,9 @@ class Host:
         hooks = options.get("on_request"), options.get("on_event")
         self._server = server
         self._grace = options.get("grace", GRACE)
-        self._running: set[IncomingRequest] = set()
-        self._handlers = Handlers(server, self._start, self._running.discard, *hooks)
+        self._running: dict[IncomingRequest, Handling] = {}
+        self._threads = Threads(options.get("threads", THREADS))
+        self._handlers = Handlers(server, self._start, self._stop, *hooks)
         self._reactor = Reactor(server, self._handlers.handle)
         self._channel: Channel | None = None
 
@@ -51,6 +54,9 @@ class Host:
             if not wire.closed:
                 wire.abort(now(), channel.reason or "interrupted")
             self._reactor.turn()
+            for request in [*self._running]:
+                self._stop(request)
+            self._threads.close()
             self._reactor.close()
 
     def close(self) -> None:
@@ -69,24 +75,33 @@ class Host:
     # --- handlers ---
 
     def _start(self, job: Job) -> None:
-        self._running.add(job.request)
-        threading.Thread(target=self._work, args=(job,), daemon=True).start()
+        handling = Handling(partial(self._handlers.progress, job), self._reactor.call)
+        context = copy_context()
+        context.run(handling.enter)
+        work = Work(context, partial(value_of, job.work), partial(self._ended, job))
+        handling.withdraw = partial(self._threads.drop, work)
+        self._running[job.request] = handling
+        self._threads.start(work)
 
-    def _work(self, job: Job) -> None:
-        """In a thread of its own; what comes of it is for the one that moves bytes."""
+    def _stop(self, request: IncomingRequest) -> None:
+        handling = self._running.pop(request, None)
+        if handling is not None:
+            handling.end()
+
+    def _ended(self, job: Job, work: Work) -> None:
+        """In the thread of the work."""
+        self._reactor.call(partial(self._done, job, work))
+
+    def _done(self, job: Job, work: Work) -> None:
+        """In the thread that moves bytes."""
+        handling = self._running.pop(job.request, None)
+        if handling is None:
+            return
         try:
-            value = value_of(job.work)
+            value = work.result()
         except Exception as error:  # noqa: BLE001  # whatever an application raises is its own
-            self._reactor.call(partial(self._failed, job, error))
-        else:
-            self._reactor.call(partial(self._done, job, value))
-
-    def _done(self, job: Job, value: Any) -> None:
-        if job.request in self._running:
-            self._running.remove(job.request)
-            self._handlers.settle(job, value)
-
-    def _failed(self, job: Job, error: Exception) -> None:
-        if job.request in self._running:
-            self._running.remove(job.request)
             self._handlers.fail(job, error)
+        else:
+            self._handlers.settle(job, value)
+        finally:
+            handling.end()

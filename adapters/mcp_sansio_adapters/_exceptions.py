@@ -34,12 +34,13 @@ SHOWN_TAIL = 2000
 @attrs.frozen
 class Ending:
     """How a connection ended. `exit_code` is negative for a signal, as `subprocess` has it; it is None, and
-    `stderr_tail` empty, where there is no child process.
+    `stderr_tail` empty, where there is no child process. `status` is that of the HTTP reply that refused us.
     """
 
     reason: str
     exit_code: int | None = None
     stderr_tail: str = ""
+    status: int | None = None
 
     def __str__(self) -> str:
         text = self.reason
@@ -53,7 +54,9 @@ class ConnectionFailed(McpError):
     """There is no connection to the server, or there is none any more.
 
     `reason` is a sentence; `exit_code` and `stderr_tail` are those of a child process, so far as it had
-    any: the code is negative for a signal, and the tail is what it wrote to stderr last.
+    any: the code is negative for a signal, and the tail is what it wrote to stderr last. `status` is that of
+    the HTTP reply in place of which a message was expected while the client introduced itself, if that is
+    why.
     """
 
     def __init__(self, ending: Ending) -> None:
@@ -61,6 +64,7 @@ class ConnectionFailed(McpError):
         self.reason = ending.reason
         self.exit_code = ending.exit_code
         self.stderr_tail = ending.stderr_tail
+        self.status = ending.status
 
 
 class CannotListen(ConnectionFailed):

@@ -2,7 +2,8 @@
 
 A job has `work`, which calls the application's function and may return an awaitable, and a way to settle
 the request with what came of it. It never runs inside the reader: the front end runs each in a task or
-thread of its own and drops it when the peer gives up on the request.
+thread of its own and drops it when the peer gives up on the request. Where there is a loop, a job that may
+block belongs in a thread; the awaitable that it may return is the loop's.
 
 How a prompt's function is called: with the values of the arguments by keyword, so many of them as it
 takes. If it has a parameter named `asked` (and the prompt no argument of that name), it gets the
@@ -39,11 +40,12 @@ from ._hooks import OnEvent, OnRequest, logger, tell
 
 @attrs.frozen(eq=False)
 class Job:
-    """A request that the application answers."""
+    """A request that the application answers; `blocks` says whether `work` may take its time."""
 
     request: IncomingRequest
     work: Callable[[], Any]
     settle: Callable[[Any, float], None]
+    blocks: bool = False
 
 
 def prompts_of(server: Server) -> PromptServer | None:
@@ -74,9 +76,11 @@ class Handlers:
         tell(self._on_event, event)
         match event:
             case PromptRequested(request) if self._prompts is not None:
-                self._start(Job(request, event.call, partial(self._prompts.answer, event)))
+                settle = partial(self._prompts.answer, event)
+                self._start(Job(request, event.call, settle, event.blocks))
             case CompletionRequested(request) if self._prompts is not None:
-                self._start(Job(request, event.call, partial(self._prompts.complete, event)))
+                settle = partial(self._prompts.complete, event)
+                self._start(Job(request, event.call, settle, event.blocks))
             case RequestReceived(request):
                 work = partial(self._answer, event)
                 self._start(Job(request, work, partial(self._server.respond, request)))
@@ -84,6 +88,10 @@ class Handlers:
                 self._stop(request)
             case _:
                 pass
+
+    def progress(self, job: Job, value: float, total: float | None, message: str | None) -> bool:
+        """Report progress of a job; false if its client did not ask for it."""
+        return self._server.progress(job.request, value, now(), total=total, message=message)
 
     def settle(self, job: Job, value: Any) -> None:
         """Answer with what the work came to."""

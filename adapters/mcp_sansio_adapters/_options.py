@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcp_sansio.h11 import H11Config, H11PoolConfig  # h11 is there only where HTTP is spoken
 
 GRACE = 2.0
+THREADS = 40
 
 
 class ClientOptions(TypedDict, total=False):
@@ -59,13 +60,17 @@ class ServerOptions(TypedDict, total=False):
     """How to drive a server.
 
     `on_request` answers requests of the methods that `ServerConfig.methods` names: with a result, or an
-    `RpcError`. `on_event` hears of every event; it must not block. `grace` is how many
-    seconds replies get that are owed to a peer who has finished, or when the server is stopped: 2 by default.
+    `RpcError`; where there is a loop, it is called there. `on_event` hears of every event. Neither may block.
+    `grace` is how many seconds replies get that are owed to a peer who has finished, or when the server is
+    stopped: 2 by default. `threads` is in how many threads the functions of prompts run at once, 40 by
+    default; a function that goes on after its request was given up counts until it returns, and further
+    requests wait.
     """
 
     on_request: OnRequest | None
     on_event: OnEvent | None
     grace: float
+    threads: int
 
 
 class StdioOptions(ServerOptions, total=False):

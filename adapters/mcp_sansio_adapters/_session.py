@@ -12,6 +12,8 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
+import attrs
+
 from mcp_sansio import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -144,7 +146,7 @@ class Session:
         self.ask: Callable[[InputNeeded, Waiter[Any]], None] = _nothing_to_ask
         self.serve: Callable[[RequestReceived], None] = _ignore
         self.withdraw: Callable[[IncomingRequest], None] = _ignore
-        self._refusal: str | None = None
+        self._refusal: NegotiationFailed | None = None
         self._waiters: dict[Op | CallId, Waiter[Any]] = {}
 
     @property
@@ -159,7 +161,7 @@ class Session:
     def check(self) -> None:
         """Raise `ConnectionFailed` if there is no connection, and none will follow."""
         if self.ending is not None or self.client.done:
-            raise ConnectionFailed(self.ending or Ending(self._refusal or "the client is closed"))
+            raise ConnectionFailed(self.ending or self._refused(Ending("the client is closed")))
 
     def list_prompts(self, *, stale_ok: bool, limits: Limits | None) -> Waiter[Snapshot]:
         """The whole list, from the cache while that is fresh."""
@@ -253,8 +255,7 @@ class Session:
     def finish(self, ending: Ending) -> None:
         """The last connection ended, or none was had: everything that waits fails."""
         if self.ending is None:
-            reason = self._refusal or ending.reason
-            self.ending = self.loss = Ending(reason, ending.exit_code, ending.stderr_tail)
+            self.ending = self.loss = self._refused(ending)
             self.client.close(now(), str(self.ending))
 
     def wake_all(self) -> None:
@@ -302,6 +303,13 @@ class Session:
         if waiter is not None:
             waiter.finish(value, error)
 
+    def _refused(self, ending: Ending) -> Ending:
+        """The same with the reason why there is nothing in common with the server, if that is why."""
+        refusal = self._refusal
+        if refusal is None:
+            return ending
+        return attrs.evolve(ending, reason=refusal.reason, status=refusal.status)
+
     def _failure(self, failure: Failure | WalkFailed, snapshot: Snapshot | None) -> Exception:
         """The connection's own failure where that is the cause, with all that is known about it."""
         cause = failure.failure if isinstance(failure, WalkFailed) else failure
@@ -315,8 +323,8 @@ class Session:
             case Negotiated():
                 self.negotiated, self.loss = event, None
                 self.settled()
-            case NegotiationFailed(reason):
-                self._refusal = reason
+            case NegotiationFailed():
+                self._refusal = event
             case Updated():
                 for feed in [*self.feeds]:
                     feed.updated(event)

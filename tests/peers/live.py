@@ -72,6 +72,11 @@ def raw_server(**named: object) -> Command:
     return peer("raw_server.py", named)
 
 
+def faulty_server(fault: str) -> Command:
+    """The command of a server that breaks one rule of `mcp-sansio inspect`, if it is not `none`."""
+    return (*peer("faulty_server.py", {}), fault)
+
+
 def tampered(command: Sequence[str], **named: object) -> Command:
     """The command of a server whose traffic is tampered with as the options of `tamper.py` say."""
     return (*peer("tamper.py", named), "--", *command)

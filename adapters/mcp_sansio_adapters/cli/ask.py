@@ -7,16 +7,16 @@ from collections.abc import Mapping
 
 import click
 
-from mcp_sansio import Completion, GetPromptResult
+from mcp_sansio import Completion, GetPromptResult, Limits, TimedOut
 from mcp_sansio_adapters._exceptions import RequestFailed
 from mcp_sansio_adapters.asyncio import AsyncClient
 
 from . import show
 from .asking import ask_missing, can_ask
 from .explain import needed
-from .forms import fill_in
 from .guard import guarded
 from .options import Asking, asking, json_option
+from .person import Person
 from .servers import Question
 
 
@@ -66,17 +66,34 @@ def get_command(words: tuple[str, ...], *, arguments: dict[str, str], as_json: b
 
 async def _get(question: Question, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
     """The prompt, with the help of the person if there is one."""
-    person = can_ask()
-    async with question.connected(on_input=fill_in if person else None) as client:
-        if person:
-            arguments = await _completed(client, name, arguments)
+    if can_ask():
+        return await _get_together(question, name, arguments)
+    async with question.connected() as client:
+        return await _rendered(client, name, arguments)
+
+
+async def _get_together(question: Question, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
+    """The same, asking the person for what is missing; who thinks is not hurried."""
+    person, seconds = Person(), question.timeout
+    async with question.connected(**person.options(question.config)) as client:
+        arguments = await _completed(client, name, arguments)
         try:
-            return await client.get_prompt(name, arguments)
-        except RequestFailed as error:
-            missing = needed(error.snapshot, name, arguments)
-            if missing:
-                error.args = (f"{error}; add{missing}",)
-            raise
+            async with person.waits(seconds):
+                return await _rendered(client, name, arguments, Limits())
+        except TimeoutError:
+            raise RequestFailed(TimedOut("total", seconds)) from None
+
+
+async def _rendered(
+    client: AsyncClient, name: str, arguments: Mapping[str, str], limits: Limits | None = None
+) -> GetPromptResult:
+    try:
+        return await client.get_prompt(name, arguments, limits=limits)
+    except RequestFailed as error:
+        missing = needed(error.snapshot, name, arguments)
+        if missing:
+            error.args = (f"{error}; add{missing}",)
+        raise
 
 
 async def _completed(client: AsyncClient, name: str, arguments: Mapping[str, str]) -> Mapping[str, str]:

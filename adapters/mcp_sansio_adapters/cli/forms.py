@@ -16,7 +16,6 @@ import attrs
 import click
 from prompt_toolkit.validation import Validator
 
-from mcp_sansio import InputNeeded
 from mcp_sansio._plain import is_array, is_object, member, text
 
 from .asking import ask, labelled, one_of
@@ -25,13 +24,8 @@ from .show import one_line
 YES, NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
-async def fill_in(needed: InputNeeded) -> dict[str, Any]:
-    """The hook `on_input`: an answer to every form that is asked for. Raises `click.Abort` for Ctrl-C."""
-    return {key: await answer(request.params) for key, request in needed.requests.items()}
-
-
 async def answer(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of one `elicitation/create`. Whatever is no form is declined."""
+    """The result of one `elicitation/create`. What is no form is declined; `click.Abort` is for Ctrl-C."""
     schema = params.get("requestedSchema")
     if params.get("mode", "form") != "form" or not is_object(schema):
         return {"action": "decline"}

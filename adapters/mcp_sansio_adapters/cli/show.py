@@ -37,7 +37,8 @@ def wire(value: object) -> Any:
 def print_json(value: Any) -> None:
     """One JSON document on stdout, in UTF-8 whatever the locale."""
     text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-    sys.stdout.buffer.write(text.encode() + b"\n")
+    # The only surrogates are those of file names that are not UTF-8, and as escapes they are still JSON.
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -37,7 +37,7 @@ MAX_FILE = 1024 * 1024
 """The largest prompt file, in bytes."""
 
 _SUFFIXES = (".prompt.md", ".md")
-_FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n---[ \t]*\n")
+_FENCED = re.compile(r"(?:```|~~~)[^\n]*\n---[ \t]*\n")
 
 
 @attrs.frozen
@@ -94,7 +94,8 @@ def parse_file(file: str, raw: bytes, linked: Linked | None = None) -> PromptFil
     hint = fields.raw("argument-hint")
     templates = Templates(texts, (argument for argument, _ in written.values()), hint)
     messages = _messages(parts, templates, linked or Linked(None, folder), report)
-    _check(fields, written, templates, parts, report)
+    if read is not None:
+        _check(fields, written, templates, parts, report)
     parent, slash, stem = stem.rpartition("/")
     prompt = Prompt(
         name=parent + slash + name_of(fields, stem),

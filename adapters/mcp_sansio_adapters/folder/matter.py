@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+from yaml.reader import ReaderError
 
 from .problem import Report, UnreadableFile
 
@@ -22,7 +23,10 @@ MAX_MATTER = 64 * 1024
 FIELDS = ("name", "title", "description", "arguments", "argument-hint", "icons")
 _OTHERS = frozenset({"names", "titles"})
 _TAG = "tag:yaml.org,2002:"
-_QUOTE = "text with a colon, #, or one of @ ` * & ! % [ { at its start belongs in 'single quotes'"
+_QUOTE = (
+    "text with a colon, #, or one of @ ` * & ! % [ { at its start belongs in 'single quotes', "
+    "and a ' in it is written twice"
+)
 
 
 def split(text: str) -> tuple[str | None, str, int]:
@@ -126,8 +130,7 @@ def load(matter: str, report: Report) -> Item | None:
     try:
         node = _Loader(matter).get_single_node()
     except (yaml.YAMLError, RecursionError) as error:
-        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-        line = 1 if mark is None else mark.line + 1
+        line = _line(error, matter)
         advice = _advice(matter.split("\n")[line - 1])
         report.error(line + 1, f"the front matter is not YAML: {_reason(error)}; {advice}")
         return None
@@ -168,7 +171,17 @@ def _advice(line: str) -> str:
         return "there is a no-break space in that line, where a plain one belongs"
     if "\t" in line:
         return "indent with spaces, not with tabs"
+    if not line.isprintable():
+        return "there is a control character in that line: take it out"
     return _QUOTE
+
+
+def _line(error: Exception, matter: str) -> int:
+    """The line of the front matter on which YAML gives up; its first where YAML does not say."""
+    if isinstance(error, ReaderError):
+        return matter.count("\n", 0, error.position) + 1
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    return 1 if mark is None else int(mark.line) + 1
 
 
 def _reason(error: Exception) -> str:

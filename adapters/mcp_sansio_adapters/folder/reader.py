@@ -10,7 +10,7 @@ never opened, and a link that leaves the folder is not followed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -48,6 +48,26 @@ class _Known:
     line: int = 1
 
 
+@attrs.define
+class _Found:
+    """The prompt files of a folder, sorted, and the folders in it that were not entered; all with `/`.
+
+    `linked` are links, `closed` could not be read, for the reason that is given.
+    """
+
+    files: list[str] = attrs.Factory(list[str])
+    linked: list[str] = attrs.Factory(list[str])
+    closed: dict[str, str] = attrs.Factory(dict[str, str])
+
+    def problems(self) -> Iterator[Problem]:
+        """What is said of the folders that were not entered."""
+        for folder in sorted(self.linked):
+            reason = "is a link to a folder, and those are not entered: put the folder itself here"
+            yield Problem(folder, None, reason, "warning")
+        for folder, reason in sorted(self.closed.items()):
+            yield Problem(folder, None, f"the folder cannot be read: {reason}")
+
+
 class PromptFolder:
     """The prompt files under `root`, with a memory of the last good version of each."""
 
@@ -73,34 +93,44 @@ class PromptFolder:
         When the folder itself cannot be read, everything stays as it was.
         """
         try:
-            found = self._settled()
+            known, found = self._settled()
         except OSError as error:
             reason = f"the folder cannot be read: {error.strerror}"
             self._last = attrs.evolve(self._last, problems=(Problem(str(self.root), None, reason),))
             return self._last
-        self._known = found
-        self._last = self._reading()
+        self._known = known
+        self._last = self._reading(found)
         return self._last
 
     def misses_files(self) -> bool:
         """Whether a file that was there has gone, for good or while it is being saved or renamed."""
-        return not all((self.root / file).exists() for file in self._known)
+        return not all(os.path.exists(self.root / file) for file in self._known)  # noqa: PTH110  # never raises
 
-    def _settled(self) -> dict[str, _Known]:
+    def _settled(self) -> tuple[dict[str, _Known], _Found]:
         """All files, looked at again while they come and go: one that moves must not be missed twice."""
-        files = sorted(_files(self.root))
+        found = _find(self.root)
         for _ in range(_LOOKS):
-            found = {file: known for file in files if (known := self._read(file)) is not None}
-            again = sorted(_files(self.root))
-            if again == [*found]:
-                return found
-            files = again
-        return {file: known for file in files if (known := self._read(file)) is not None}
+            known = self._read_all(found)
+            again = _find(self.root)
+            if again == found and [*known] == again.files:
+                break
+            found = again
+        else:
+            known = self._read_all(found)
+        return dict(sorted({**self._behind(found.closed), **known}.items())), found
 
-    def _reading(self) -> Reading:
+    def _read_all(self, found: _Found) -> dict[str, _Known]:
+        return {file: known for file in found.files if (known := self._read(file)) is not None}
+
+    def _behind(self, closed: Iterable[str]) -> dict[str, _Known]:
+        """What is known of the files of folders that cannot be read any more."""
+        inside = tuple(f"{folder}/" for folder in closed)
+        return {file: known for file, known in self._known.items() if file.startswith(inside)}
+
+    def _reading(self, found: _Found) -> Reading:
         owners: dict[str, str] = {}
         entries: list[Entry] = []
-        problems: list[Problem] = []
+        problems = [*found.problems()]
         for file, known in self._known.items():
             problems += known.problems
             if known.entry is None:
@@ -143,19 +173,27 @@ class PromptFolder:
 
 def _entry(parsed: PromptFile) -> Entry:
     try:
-        return Entry(parsed.prompt, parsed.render)
+        return Entry(parsed.prompt, parsed.render, blocking=False)
     except LocalProtocolError as error:
         raise UnreadableFile(str(error), parsed.name_line) from error
 
 
-def _files(root: Path) -> Iterator[str]:
-    """The paths of all prompt files, with `/`. Hidden files and folders are none, linked folders neither."""
+def _find(root: Path) -> _Found:
+    """All prompt files. Hidden files and folders are none, linked folders neither."""
+    found = _Found()
 
     def fail(error: OSError) -> None:
         if Path(error.filename) == root:
             raise error
+        if not isinstance(error, FileNotFoundError):
+            found.closed[Path(error.filename).relative_to(root).as_posix()] = str(error.strerror)
 
     for folder, folders, files in os.walk(root, onerror=fail):
+        here = Path(folder)
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for base in filter(is_prompt_file, files):
-            yield (Path(folder) / base).relative_to(root).as_posix()
+        found.linked += [
+            (here / name).relative_to(root).as_posix() for name in folders if (here / name).is_symlink()
+        ]
+        found.files += [(here / base).relative_to(root).as_posix() for base in filter(is_prompt_file, files)]
+    found.files.sort()
+    return found

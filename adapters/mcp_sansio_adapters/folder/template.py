@@ -76,18 +76,21 @@ class Templates:
         if said or (self._positional and any(match["word"] for match in found)):
             self.arguments.setdefault(ALL, PromptArgument(ALL, description=hint or None))
         for match in found:
-            if name := (match["input"] or "").strip():
+            if name := (match["input"] or "").strip(" \t"):
                 described = (match["hint"] or "").strip() or None
                 self.arguments.setdefault(name, PromptArgument(name, description=described))
 
     def parse(self, text: str, number: int) -> Template:
         """The template that a text is, the one of this number among the texts."""
         parts: list[str | Slot] = []
-        end = 0
+        end = line = counted = 0
         for match in _PLACEHOLDER.finditer(text):
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
             slot = self._slot(match)
             if slot is None:
-                self._note(match, number)
+                if match["name"] is not None:
+                    self.strange.append((match[0].removeprefix("\\"), number, line))
                 continue
             parts.append(text[end : match.start()])
             parts.append(match[0].removeprefix("\\") if match["escape"] else slot)
@@ -102,16 +105,13 @@ class Templates:
             slot = Slot(ALL, int(match["index"]))
         else:
             slot = Slot(ALL if match["all"] else (match["name"] or match["input"] or "").strip(" \t"))
-        if slot is None or slot.argument not in self.arguments:
+        if slot is None or not slot.argument:
             return None
+        if match["name"] is not None and slot.argument not in self.arguments:
+            return None  # all others declare what they stand for, and do where they are escaped
         if not match["escape"]:
             self.used.add(slot.argument)
         return slot
-
-    def _note(self, match: re.Match[str], number: int) -> None:
-        if match["name"] is not None:
-            written = match[0].removeprefix("\\")
-            self.strange.append((written, number, match.string.count("\n", 0, match.start())))
 
 
 def split_words(text: str) -> list[str]:

@@ -16,14 +16,22 @@ from urllib.parse import urlsplit
 import attrs
 
 from mcp_sansio import Era, HeadPassed, MessagePassed
-from mcp_sansio._meta import VERSION
+from mcp_sansio._meta import SUBSCRIPTION_ID, VERSION
 from mcp_sansio._plain import is_array, is_id, is_object, member
 from mcp_sansio._versions import era_of
 
 Entry: TypeAlias = MessagePassed | HeadPassed
 Carrier: TypeAlias = Literal["stdio", "http"]
+MAX_HEARD = 64 * 1024 * 1024
+"""How many bytes of a conversation are kept."""
+OVERHEAD = 500
+"""What an entry costs besides its text, in bytes."""
 NOT_JSON: Final = object()
 LISTEN = "subscriptions/listen"
+UNKNOWN = "1900-01-01"
+"""A revision that does not exist."""
+ELSEWHERE = "http://attacker.example"
+"""The origin of a page that no server of this machine should serve."""
 
 
 @attrs.frozen(eq=False)
@@ -34,6 +42,7 @@ class Said:
     data: bytes
     value: Any
     exchange: int
+    batch: bool = False
 
     def member(self, name: str) -> Any:
         """A member of the message; None if it has none."""
@@ -87,6 +96,7 @@ class Asked:
 class Exchange:
     """One HTTP exchange: the request, the head of the reply, and its messages. Names are lower case."""
 
+    number: int
     method: str
     sent: dict[str, str]
     asked: Said | None
@@ -113,19 +123,62 @@ class Exchange:
         return f"HTTP {self.status}{kind} {body}".rstrip()
 
 
-class Conversation:
-    """What passed over one connection. `version` is what was agreed on, None if that is not known."""
+class Heard:
+    """What passes is put down here, up to a limit: `cut` says that there was more. `settled` are the ids of
+    requests that were answered, or whose subscription has begun.
+    """
 
-    def __init__(self, entries: Iterable[Entry], carrier: Carrier, version: str | None) -> None:
+    def __init__(self, limit: int = MAX_HEARD) -> None:
+        self.entries: list[Entry] = []
+        self.settled: set[Any] = set()
+        self.cut = False
+        self._room = limit
+
+    def __call__(self, entry: Entry) -> None:
+        """Put one entry down."""
+        size = OVERHEAD
+        if isinstance(entry, MessagePassed):
+            size += len(entry.data)
+            self._settle(entry)
+        self._room -= size
+        self.cut = self.cut or self._room < 0
+        if not self.cut:
+            self.entries.append(entry)
+
+    def _settle(self, entry: MessagePassed) -> None:
+        for value in () if entry.sent else values(entry.data):
+            number = tag_of(value) if member(value, "method") else member(value, "id")
+            if is_id(number):
+                self.settled.add(number)
+
+
+class Conversation:
+    """What passed over one connection. `version` is what was agreed on, None if that is not known.
+
+    `patient`: whoever spoke waited for what is due, so that silence means something for subscriptions, too;
+    `cut`: not all of it is here, so that silence means nothing.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        carrier: Carrier,
+        version: str | None,
+        *,
+        patient: bool = False,
+        cut: bool = False,
+    ) -> None:
         self.entries = tuple(entries)
+        self.cut = cut
         self.carrier: Carrier = carrier
+        self.patient = patient
         self.version = version
         self.era: Era | None = None if version is None else era_of(version)
 
     @cached_property
     def _messages(self) -> tuple[tuple[bool, Said], ...]:
         return tuple(
-            (entry.sent, Said(at, entry.data, value, entry.exchange))
+            (entry.sent, Said(at, entry.data, value, entry.exchange, entry.data.lstrip().startswith(b"[")))
             for at, entry in enumerate(self.entries)
             if isinstance(entry, MessagePassed)
             for value in values(entry.data)
@@ -148,12 +201,19 @@ class Conversation:
         for said in self.received:
             if said.is_reply and is_id(said.member("id")):
                 replies.setdefault(key_of(said), []).append(said)
+            elif said.is_reply and said.exchange:
+                replies.setdefault(("exchange", said.exchange), []).append(said)
         return tuple(
             Asked(
                 said,
                 str(said.member("method")),
                 params if is_object(params := said.member("params")) else {},
-                tuple(each for each in replies.get(key_of(said), ()) if each.at > said.at),
+                tuple(
+                    each
+                    for key in (key_of(said), ("exchange", said.exchange))
+                    for each in replies.get(key, ())
+                    if each.at > said.at
+                ),
             )
             for said in self.sent
             if said.has_method and is_id(said.member("id"))
@@ -206,7 +266,12 @@ class Conversation:
         asked = [said for said in self.sent if said.exchange == number]
         replies = tuple(said for said in self.received if said.exchange == number)
         heads = (str(request.start), _lower(request)), (int(reply.start), _lower(reply))
-        return Exchange(*heads[0], asked[0] if asked else None, *heads[1], replies)
+        return Exchange(number, *heads[0], asked[0] if asked else None, *heads[1], replies)
+
+
+def tag_of(value: Any) -> Any:
+    """Of which subscription a notification is; None if it does not say."""
+    return member(member(member(value, "params"), "_meta"), SUBSCRIPTION_ID)
 
 
 def key_of(said: Said) -> tuple[str, Any]:

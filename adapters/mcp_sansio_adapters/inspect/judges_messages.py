@@ -8,11 +8,11 @@ from typing import Any
 from mcp_sansio import METHOD_NOT_FOUND, Era
 from mcp_sansio._plain import is_id, is_object, member
 
-from .conversation import LISTEN, NOT_JSON, Asked, Conversation, Said, key_of
+from .conversation import LISTEN, Asked, Conversation, Said, key_of
 from .rule import Evidence
 
-REASON = "an inspection goes on without it"
-"""By which `notifications/cancelled` of a probe are known: an answer may come, or not."""
+SLOW = ("prompts/get", "completion/complete")
+"""What may take any time, so that silence says nothing."""
 
 METHODS = (
     *("initialize", "server/discover", "ping", "prompts/list", "prompts/get", "completion/complete"),
@@ -67,7 +67,8 @@ def bad_error(talk: Conversation) -> Iterator[Evidence]:
 
 
 def wrong_id(talk: Conversation) -> Iterator[Evidence]:
-    """Replies with an id that no request had which is open."""
+    """Replies with an id that no request had which is open; what comes with an HTTP error may be anything."""
+    failed = {said.exchange for each in talk.exchanges if each.status >= 400 for said in each.replies}
     open_: set[tuple[str, Any]] = set()
     for sent, said in sorted(_both(talk), key=lambda each: each[1].at):
         key = key_of(said)
@@ -75,7 +76,8 @@ def wrong_id(talk: Conversation) -> Iterator[Evidence]:
             open_.add(key)
         elif not sent and said.is_reply and "id" in said.value and key[1] is not None:
             if not is_id(key[1]) or key not in open_:
-                yield said.data
+                if said.exchange not in failed:
+                    yield said.data
             else:
                 open_.remove(key)
 
@@ -95,26 +97,30 @@ def null_id(talk: Conversation) -> Iterator[Evidence]:
 
 
 def no_answer(talk: Conversation) -> Iterator[Evidence]:
-    """Requests that were never answered, silence being allowed to none of them."""
-    pardoned = {_cancelled(said) for said in talk.sent}
-    for asked in talk.requests:
+    """Requests that were never answered, silence being allowed to none of them.
+
+    What is asked while a server is busy with something slow is none of them.
+    """
+    for asked in () if talk.cut else talk.requests:
+        answered = asked.replies or refused_over_http(talk, asked)
+        if not answered and asked.method in SLOW:
+            return
         silent_by_right = asked.method == LISTEN or (
             asked.method == "server/discover" and talk.era is Era.LEGACY
         )
-        answered = asked.replies or _answered_over_http(talk, asked)
-        if not answered and not silent_by_right and asked.said.member("id") not in pardoned:
+        if not answered and not silent_by_right and not asked.said.batch:
             yield asked.evidence
 
 
-def _answered_over_http(talk: Conversation, asked: Asked) -> bool:
-    """Whether the server said no by a status, and so without an id."""
-    return any(each.asked is asked.said and each.status >= 400 for each in talk.exchanges)
+def refused_over_http(talk: Conversation, asked: Asked) -> bool:
+    """Whether the server said no by a status, and so without an id, or sent us elsewhere."""
+    number = asked.said.exchange
+    return any(each.number == number and each.status >= 300 for each in talk.exchanges)
 
 
-def _cancelled(said: Said) -> Any:
-    """Which request a probe has cancelled by this message."""
-    params = said.member("params")
-    return member(params, "requestId") if member(params, "reason") == REASON else None
+def batch_unanswered(talk: Conversation) -> Iterator[Evidence]:
+    """Requests of a batch that were not answered."""
+    return (asked.evidence for asked in talk.requests if asked.said.batch and asked.result is None)
 
 
 def answered_notification(talk: Conversation) -> Iterator[Evidence]:
@@ -128,16 +134,15 @@ def answered_notification(talk: Conversation) -> Iterator[Evidence]:
 
 def _well_formed(talk: Conversation) -> bool:
     """Whether all that was sent was readable, so that no error without an id was ever due."""
-    return all(said.value is not NOT_JSON and is_object(said.value) for said in talk.sent)
+    return all(is_object(said.value) and not said.batch for said in talk.sent)
 
 
 def unknown_method(talk: Conversation) -> Iterator[Evidence]:
-    """Methods that cannot exist, answered by anything but -32601."""
-    return (
-        asked.evidence
-        for asked in talk.requests
-        if asked.method not in METHODS and asked.replies and asked.code != METHOD_NOT_FOUND
-    )
+    """Methods that cannot exist, answered by a result or another code than -32601."""
+    for asked in talk.requests:
+        other = type(asked.code) is int and asked.code != METHOD_NOT_FOUND
+        if asked.method not in METHODS and (other or asked.result is not None):
+            yield asked.evidence
 
 
 def server_request(talk: Conversation) -> Iterator[Evidence]:

@@ -1,4 +1,4 @@
-"""Judges of prompts: lists, what is got, completions, and what the modern era adds to results."""
+"""Judges of prompts: lists, what is got, completions, and the greetings of the legacy era."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from mcp_sansio import INVALID_PARAMS
-from mcp_sansio._meta import SERVER_INFO, SUBSCRIPTION_ID
 from mcp_sansio._plain import is_array, is_object, member
 
-from .conversation import LISTEN, Asked, Conversation
+from .conversation import UNKNOWN, Asked, Conversation
+from .judges_messages import refused_over_http
 from .rule import Evidence
 
 CHANGED = "notifications/prompts/list_changed"
-DEFINED = (-32020, -32021, -32022)
-CACHED = ("server/discover", "prompts/list")
 
 
 def bad_cursor(talk: Conversation) -> Iterator[Evidence]:
@@ -42,6 +40,38 @@ def twice_on_a_page(talk: Conversation) -> Iterator[Evidence]:
             yield page.evidence
 
 
+def walks(talk: Conversation) -> Iterator[list[Asked]]:
+    """The pages of each list that was asked for from its beginning to its end, one after the other."""
+    open_: list[Asked] = []
+    for page in talk.pages:
+        cursor = page.params.get("cursor")
+        if cursor is None:
+            open_ = []
+        elif not open_ or cursor != (open_[-1].result or {}).get("nextCursor"):
+            continue
+        open_.append(page)
+        if (page.result or {}).get("nextCursor") is None:
+            yield open_
+            open_ = []
+
+
+def _repeated(walk: list[Asked]) -> set[str]:
+    pages = Counter(name for page in walk for name in {*_listed(page)})
+    return {name for name, times in pages.items() if times > 1}
+
+
+def _listed(page: Asked) -> list[str]:
+    return [str(member(prompt, "name")) for prompt in (page.result or {})["prompts"]]
+
+
+def twice_in_a_list(talk: Conversation) -> Iterator[Evidence]:
+    """Names that are on two pages whenever the list is read; once may be a change while it was read."""
+    repeated = [_repeated(walk) for walk in walks(talk)]
+    if len(repeated) > 1:
+        always = [name for name in sorted(repeated[0]) if all(name in names for names in repeated)]
+        yield from (f"{name!r} is on several pages" for name in always)
+
+
 def foreign_cursor(talk: Conversation) -> Iterator[Evidence]:
     """Cursors that the server never gave, answered by anything but -32602."""
     given = [(page.result or {}).get("nextCursor") for page in talk.pages]
@@ -63,7 +93,9 @@ def missing_argument(talk: Conversation) -> Iterator[Evidence]:
     """Prompts that were got without an argument they require, answered by anything but -32602."""
     for asked in talk.asked("prompts/get"):
         prompt = talk.prompts.get(str(asked.params.get("name")), {})
-        if asked.replies and asked.code != INVALID_PARAMS and _lacking(prompt, asked.params.get("arguments")):
+        wanting = member(asked.result, "resultType") == "input_required"
+        other = asked.replies and asked.code != INVALID_PARAMS and not wanting
+        if other and _lacking(prompt, asked.params.get("arguments")):
             yield asked.evidence
 
 
@@ -71,6 +103,15 @@ def _lacking(prompt: dict[str, Any], given: Any) -> bool:
     arguments = prompt.get("arguments")
     required = [each for each in arguments if member(each, "required") is True] if is_array(arguments) else []
     return any(member(each, "name") not in (given if is_object(given) else {}) for each in required)
+
+
+def wrong_type(talk: Conversation) -> Iterator[Evidence]:
+    """Prompts that were rendered with arguments that are no strings."""
+    for asked in talk.asked("prompts/get"):
+        given = asked.params.get("arguments")
+        numbers = is_object(given) and any(not isinstance(value, str) for value in given.values())
+        if numbers and asked.result is not None:
+            yield asked.evidence
 
 
 def bad_message(talk: Conversation) -> Iterator[Evidence]:
@@ -117,7 +158,8 @@ def undeclared_completion(talk: Conversation) -> Iterator[Evidence]:
 def bad_ping(talk: Conversation) -> Iterator[Evidence]:
     """Pings whose answer is not empty."""
     for asked in talk.asked("ping"):
-        if asked.replies and (asked.result is None or asked.result.keys() - {"_meta"}):
+        other = asked.result is None or asked.result.keys() - {"_meta"}
+        if asked.replies and other and not asked.said.batch and not refused_over_http(talk, asked):
             yield asked.evidence
 
 
@@ -130,58 +172,8 @@ def bad_welcome(talk: Conversation) -> Iterator[Evidence]:
             yield asked.evidence
 
 
-# --- the modern era ---------------------------------------------------------------------------------
-
-
-def _results(talk: Conversation) -> Iterator[tuple[Asked, dict[str, Any]]]:
-    return ((asked, asked.result) for asked in talk.requests if asked.version and asked.result is not None)
-
-
-def no_result_type(talk: Conversation) -> Iterator[Evidence]:
-    """Results that do not say what they are."""
-    return (each.evidence for each, result in _results(talk) if not isinstance(result.get("resultType"), str))
-
-
-def no_server_info(talk: Conversation) -> Iterator[Evidence]:
-    """Results that do not say whose they are."""
-    return (
-        each.evidence for each, result in _results(talk) if member(result.get("_meta"), SERVER_INFO) is None
-    )
-
-
-def no_hints(talk: Conversation) -> Iterator[Evidence]:
-    """Cacheable results without their hints."""
-    for asked, result in _results(talk):
-        if asked.method in CACHED and result.get("resultType", "complete") == "complete":
-            ttl = result.get("ttlMs")
-            if type(ttl) is not int or ttl < 0 or result.get("cacheScope") not in ("public", "private"):
-                yield asked.evidence
-
-
-def reserved_code(talk: Conversation) -> Iterator[Evidence]:
-    """Errors with codes that are nobody's to use."""
-    for asked in talk.requests:
-        code = asked.code
-        known = type(code) is int
-        if known and (code in (-32002, -32042) or (-32099 <= code <= -32020 and code not in DEFINED)):
+def bad_version(talk: Conversation) -> Iterator[Evidence]:
+    """A revision that does not exist, agreed to."""
+    for asked in talk.asked("initialize"):
+        if asked.params.get("protocolVersion") == UNKNOWN == member(asked.result, "protocolVersion"):
             yield asked.evidence
-
-
-def untagged(talk: Conversation) -> Iterator[Evidence]:
-    """Changes announced without saying to which subscription."""
-    for said in talk.told(CHANGED):
-        if member(member(said.member("params"), "_meta"), SUBSCRIPTION_ID) is None:
-            yield said.data
-
-
-def not_acknowledged(talk: Conversation) -> Iterator[Evidence]:
-    """Changes announced on a subscription before its acknowledgement."""
-    for asked in talk.asked(LISTEN):
-        wanted = asked.said.member("id")
-        tagged = [said for said in talk.received if _tag(said.value) == wanted]
-        if tagged and tagged[0].member("method") != "notifications/subscriptions/acknowledged":
-            yield tagged[0].data
-
-
-def _tag(value: Any) -> Any:
-    return member(member(member(value, "params"), "_meta"), SUBSCRIPTION_ID)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from mcp_sansio import Era
+from mcp_sansio import ALL_VERSIONS, Era
 from mcp_sansio._versions import at_least
 
 from .conversation import Carrier, Conversation
@@ -17,6 +17,8 @@ Evidence: TypeAlias = bytes | str
 Judge: TypeAlias = Callable[[Conversation], Iterator[Evidence]]
 """Gives a piece of evidence for each time that the rule was broken."""
 
+NEW, OLD = "2026-07-28", "2025-11-25"
+"""The revisions that most rules quote."""
 SITE = "https://modelcontextprotocol.io/specification/"
 LONGEST = 300
 """How many characters of evidence are shown."""
@@ -25,8 +27,8 @@ LONGEST = 300
 @attrs.frozen
 class Rule:
     """One rule. `text` says what a server does that breaks it; `quote` is the sentence of the specification
-    that says so, on `page` of a revision. It holds in one era or both, `since` a revision, for one carrier or
-    both.
+    that says so, on `page` of a revision. It holds in one era or both, `since` a revision or in `only` one,
+    for one carrier or both.
     """
 
     id: str
@@ -39,6 +41,20 @@ class Rule:
     since: str | None = None
     only: str | None = None
     carrier: Carrier | None = None
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions that it holds in."""
+        carrier: Carrier = self.carrier or "stdio"
+        return tuple(each for each in ALL_VERSIONS if self.holds(Conversation((), carrier, each)))
+
+    @property
+    def row(self) -> str:
+        """The rule in a table for people."""
+        first, last = self.revisions[0], self.revisions[-1]
+        revisions = first if first == last else f"{first} to {last}"
+        where = "" if self.carrier is None else f", {self.carrier}"
+        return f"| `{self.id}` | {self.level} | {revisions}{where} | {self.text} |"
 
     @property
     def url(self) -> str:

@@ -1,4 +1,7 @@
-"""The rules, in one table: what each is about, and the sentence that it stands on."""
+"""The rules, in one table: what each is about, and the sentence that it stands on.
+
+The rules of both eras and of the legacy one are here, those of the modern era and of HTTP beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from mcp_sansio import Era
 
 from . import judges_messages as messages
 from . import judges_prompts as prompts
-from .rule import Rule
+from .rule import NEW, OLD, Rule
+from .rules_http import HTTP_RULES
+from .rules_modern import MODERN_RULES
 
-NEW, OLD = "2026-07-28", "2025-11-25"
-MODERN, LEGACY = Era.MODERN, Era.LEGACY
+LEGACY = Era.LEGACY
+BATCHES = "2025-03-26"
 RPC = "All messages between MCP clients and servers **MUST** follow the"
 
 RULES: tuple[Rule, ...] = (
@@ -120,6 +125,14 @@ RULES: tuple[Rule, ...] = (
         prompts.twice_on_a_page,
     ),
     Rule(
+        "prompts.unique-pages",
+        "MUST",
+        "lists a name on several pages, every time",
+        f"{NEW}/server/prompts",
+        "`name`: Unique identifier for the prompt",
+        prompts.twice_in_a_list,
+    ),
+    Rule(
         "prompts.invalid-cursor",
         "SHOULD",
         "answers a cursor that it never gave with something else than -32602",
@@ -142,6 +155,14 @@ RULES: tuple[Rule, ...] = (
         f"{NEW}/server/prompts",
         "Missing required arguments: `-32602` (Invalid params)",
         prompts.missing_argument,
+    ),
+    Rule(
+        "prompts.argument-type",
+        "SHOULD",
+        "renders a prompt with an argument that is no string",
+        f"{NEW}/server/prompts",
+        "Servers **SHOULD** validate prompt arguments before processing",
+        prompts.wrong_type,
     ),
     Rule(
         "prompts.message",
@@ -205,67 +226,24 @@ RULES: tuple[Rule, ...] = (
         era=LEGACY,
     ),
     Rule(
-        "modern.result-type",
+        "initialize.version",
         "MUST",
-        "gives results without a resultType",
-        f"{NEW}/basic",
-        "The `result` **MUST** include a `resultType` field",
-        prompts.no_result_type,
-        era=MODERN,
+        "agrees to a revision that does not exist",
+        f"{OLD}/basic/lifecycle",
+        "Otherwise, the server **MUST** respond with another protocol version it",
+        prompts.bad_version,
+        era=LEGACY,
     ),
     Rule(
-        "modern.server-info",
-        "SHOULD",
-        "gives results that do not name the server",
-        f"{NEW}/basic",
-        "Servers **SHOULD** include the following `io.modelcontextprotocol/*` field in",
-        prompts.no_server_info,
-        era=MODERN,
-    ),
-    Rule(
-        "modern.cache-hints",
+        "jsonrpc.batch",
         "MUST",
-        "gives cacheable results without ttlMs and cacheScope",
-        f"{NEW}/server/utilities/caching",
-        "Servers MUST include caching hints on results",
-        prompts.no_hints,
-        era=MODERN,
+        "does not answer the requests of a batch",
+        f"{BATCHES}/basic",
+        "but **MUST** support receiving JSON-RPC batches",
+        messages.batch_unanswered,
+        only=BATCHES,
     ),
-    Rule(
-        "modern.reserved-code",
-        "MUST",
-        "uses a reserved error code",
-        f"{NEW}/basic",
-        "**MUST NOT** emit any code from this sub-range",
-        prompts.reserved_code,
-        era=MODERN,
-    ),
-    Rule(
-        "modern.request",
-        "MUST",
-        "makes requests of the client",
-        f"{NEW}/basic/transports/stdio",
-        "The server **MUST NOT** write JSON-RPC _requests_ to `stdout`.",
-        messages.server_request,
-        era=MODERN,
-    ),
-    Rule(
-        "subscriptions.tag",
-        "MUST",
-        "announces changes without their subscription",
-        f"{NEW}/basic",
-        "the server **MUST** include `io.modelcontextprotocol/subscriptionId` in `_meta`",
-        prompts.untagged,
-        era=MODERN,
-    ),
-    Rule(
-        "subscriptions.acknowledged",
-        "MUST",
-        "announces changes before the acknowledgement",
-        f"{NEW}/basic/patterns/subscriptions",
-        "The server **MUST** send `notifications/subscriptions/acknowledged`",
-        prompts.not_acknowledged,
-        era=MODERN,
-    ),
+    *MODERN_RULES,
+    *HTTP_RULES,
 )
 """All rules, in the order in which findings are shown."""
