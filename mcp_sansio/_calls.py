@@ -208,6 +208,9 @@ class Calls:
             failure = TimedOut("quiet", call.limits.quiet or 0.0)
         self.end(call, CallInput.TIMEOUT, failure, now)
 
+    def __len__(self) -> int:
+        return len(self._by_id)
+
     def find(self, identity: CallId) -> Call | None:
         """The call, unless it has ended."""
         return self._by_id.get(identity)

@@ -113,6 +113,11 @@ class Client(MachineBase):
         """Whether changes of `topic` are announced; None while that is being found out."""
         return self.channels.state(topic)
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests have not ended, the one for announcements included."""
+        return len(self._calls)
+
     # --- verbs ---
 
     def request(

@@ -26,13 +26,17 @@ class Level(Enum):
 
 
 class Checker:
-    """One property. `kinds` are those of the events that `on_event` wants to see."""
+    """One property. `kinds` are those of the events that `on_event` wants to see: of reports only those whose
+    kind is among `reports` (all, if there are none), and only what happens at nodes of `role`, if it has one.
+    """
 
     id: ClassVar[str]
     title: ClassVar[str]
     anchor: ClassVar[str]
     level: ClassVar[Level] = Level.MUST
     kinds: ClassVar[tuple[str, ...]] = ()
+    reports: ClassVar[tuple[str, ...]] = ()
+    role: ClassVar[str] = ""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -63,28 +67,35 @@ class Auditor:
         self.checkers: Sequence[Checker] = [check(self.ledger) for check in checks]
         self._rested = False
         self._last = -1
-        self._by_kind: dict[str, list[Checker]] = {}
-        for checker in self.checkers:
-            for kind in checker.kinds:
-                self._by_kind.setdefault(kind, []).append(checker)
+        self._wanted: dict[tuple[str, str, str], list[Checker]] = {}
 
     def __call__(self, event: TraceEvent) -> None:
         """Take one event."""
+        if event.kind == kinds.PHASE:
+            self.finish()
+            self._rested = event.data == "rest"
         self.ledger.take(event)
         self._last = event.index
-        for checker in self._by_kind.get(event.kind, ()):
+        key = event.kind, self.ledger.role, event.data[0] if event.kind == kinds.OBSERVED else ""
+        wanted = self._wanted.get(key)
+        if wanted is None:
+            wanted = self._wanted[key] = [checker for checker in self.checkers if _wants(checker, *key)]
+        for checker in wanted:
             problem = checker.on_event(event)
             if problem is not None:
                 raise Violated(type(checker), problem, event.index)
-        if event.kind == kinds.PHASE and event.data == "rest":
-            self._rested = True
 
     def finish(self) -> None:
-        """The trace is over: judge what only holds when all is quiet, if it came to that."""
+        """A phase is over, or the trace: judge what only holds when all is quiet, if it was."""
         for checker in self.checkers if self._rested else ():
             problem = checker.at_rest()
             if problem is not None:
                 raise Violated(type(checker), problem, self._last)
+
+
+def _wants(checker: Checker, kind: str, role: str, report: str) -> bool:
+    told = not report or not checker.reports or report in checker.reports
+    return kind in checker.kinds and told and checker.role in ("", role)
 
 
 def recheck(trace: Trace, checks: Iterable[type[Checker]]) -> list[Violated]:

@@ -1,4 +1,4 @@
-"""Properties of the list that a client holds."""
+"""Properties of the list that a client holds: which one it may be, and that it is one at all."""
 
 from __future__ import annotations
 
@@ -6,33 +6,14 @@ from typing import Any
 
 from . import _trace as kinds
 from ._checking import Checker, Level
-from ._ledger import items_of
+from ._ledger import Asked, ClientParty, Items, Ledger, ServerParty, items_of
 from ._trace import TraceEvent
 
 
-class ReadYourNotifications(Checker):
-    """After a change was announced, no list that was asked for before is called fresh."""
-
-    id = "C1"
-    title = "read your notifications"
-    anchor = "server/utilities/caching#interaction-with-notifications"
-    kinds = (kinds.OBSERVED,)
-
-    def on_event(self, event: TraceEvent) -> str | None:
-        kind, fields = event.data
-        client = self.ledger.clients.get(event.node)
-        if client is None or kind != "listed" or not fields["fresh"]:
-            return None
-        asked = client.asked.get(("int", fields["asked"]))
-        if asked is None:
-            return f"a fresh list of a request {fields['asked']} that never left"
-        if asked.epoch < client.epoch:
-            return f"a list asked for at event {asked.index} is called fresh after {client.reason}"
-        return None
-
-
 class Convergence(Checker):
-    """When all is quiet, the client holds what the server has, and knows that it is current."""
+    """When all is quiet, the client holds what the server has, and knows that it is current: one that fetches
+    what is announced by itself, any other once it is asked.
+    """
 
     id = "C3"
     title = "convergence"
@@ -43,21 +24,87 @@ class Convergence(Checker):
         if not self.ledger.honest:
             return None
         for client in self.ledger.clients.values():
-            if not client.covered:
-                continue
-            problem = self._differs(client.rest or {}, client.name)
+            problem = self._differs(client, client.rest or {})
             if problem is not None:
                 return problem
         return None
 
-    def _differs(self, rest: dict[str, Any], name: str) -> str | None:
-        if not rest.get("connected") or rest.get("closed"):
+    def _differs(self, client: ClientParty, rest: dict[str, Any]) -> str | None:
+        asked = "asked" in self.ledger.phases
+        held = items_of(rest.get("items"))
+        due = asked or (rest.get("eager", False) and held is not None)
+        if not (due and client.covered and rest.get("connected")) or rest.get("closed"):
             return None
-        server = next(iter(self.ledger.servers.values()))
-        held, has = items_of(rest.get("items")), items_of((server.rest or {}).get("items"))
+        server = self.ledger.server_of(client.link)
+        has = None if server is None else items_of((server.rest or {}).get("items"))
+        if server is None or has is None:
+            return None
         if held != has:
-            return f"{name} holds {held}, {server.name} has {has}"
+            return f"{client.name} holds {held}, {server.name} has {has}"
+        return None if rest.get("current", True) or not asked else f"{client.name} does not know that its list is current"
+
+
+class NoLateOverwrite(Checker):
+    """A list is replaced only by one that was asked for later, whatever the order in which they arrive."""
+
+    id = "C4"
+    title = "no late overwrite"
+    anchor = "server/utilities/caching#interaction-with-pagination"
+    level = Level.LIBRARY
+    kinds = (kinds.OBSERVED,)
+    reports = ("updated",)
+    role = "client"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._applied: dict[str, Asked] = {}
+
+    def on_event(self, event: TraceEvent) -> str | None:
+        client, fields = self.ledger.client, event.data[1]
+        asked = None if client is None else client.first(fields)
+        if asked is None:
+            return None
+        before = self._applied.get(event.node, asked)
+        self._applied[event.node] = asked
+        if asked.index < before.index:
+            return f"the list of request {asked.id} replaces that of the later request {before.id}"
         return None
+
+
+class MonotonicVersions(Checker):
+    """A client never goes back to a state of the list that is older than the one it held."""
+
+    id = "C6"
+    title = "monotonic versions"
+    anchor = "server/utilities/caching#interaction-with-pagination"
+    level = Level.LIBRARY
+    kinds = (kinds.OBSERVED,)
+    reports = ("updated",)
+    role = "client"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._held: dict[tuple[str, str], int] = {}
+
+    def on_event(self, event: TraceEvent) -> str | None:
+        client, fields = self.ledger.client, event.data[1]
+        asked = None if client is None else client.first(fields)
+        server = None if asked is None else self.ledger.server_of(asked.link)
+        if asked is None or server is None or not _whole(fields, asked) or not self.ledger.honest:
+            return None
+        key = event.node, server.name
+        found = [at for at, v in enumerate(server.versions) if v.items == items_of(fields["items"])]
+        held = self._held.get(key, 0)
+        later = [at for at in found if at >= held]
+        if found and not later:
+            return f"state {found[-1]} of {server.name} comes after state {held}"
+        self._held[key] = later[0] if later else held
+        return None
+
+
+def _whole(fields: dict[str, Any], asked: Asked) -> bool:
+    """Whether a list is of one state of the server: of several pages, only if it is said to be."""
+    return fields["verified"] or (asked.walk is not None and len(asked.walk.pages) == 1)
 
 
 class WholeOrFlagged(Checker):
@@ -65,20 +112,43 @@ class WholeOrFlagged(Checker):
 
     id = "C7"
     title = "whole or flagged"
-    anchor = "server/utilities/pagination"
+    anchor = "server/utilities/caching#interaction-with-pagination"
     level = Level.LIBRARY
     kinds = (kinds.OBSERVED,)
+    reports = ("updated", "listed", "gone")
+    role = "client"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._judged: dict[str, Asked] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        kind, fields = event.data
-        client = self.ledger.clients.get(event.node)
-        if client is None or kind != "updated" or not fields["verified"] or not self.ledger.honest:
+        client, fields = self.ledger.client, event.data[1]
+        asked = None if client is None else client.first(fields)
+        if client is None or asked is None or not fields["verified"] or not self.ledger.honest:
             return None
-        asked = client.asked.get(("int", fields["asked"]))
-        server = None if asked is None else self.ledger.server_of(asked.link)
-        if asked is None or server is None:
+        server = self.ledger.server_of(asked.link)
+        if server is None or self._judged.get(event.node) is asked:
             return None
+        self._judged[event.node] = asked
         items = items_of(fields["items"])
-        if items in server.between(asked.index, event.index):
+        if not server.versions:
+            return self._disturbed(client, asked)
+        if items in _between(server, asked, event.index):
             return None
         return f"the verified list of request {asked.id} was never the server's: {items}"
+
+    def _disturbed(self, client: ClientParty, asked: Asked) -> str | None:
+        """Of a server whose states nobody knows: whether a change was announced between two pages."""
+        walk = asked.walk
+        if walk is None or not walk.pages or walk.one_digest:
+            return None
+        if asked.index < client.marks.get("list_changed", -1) < walk.pages[-1].index:
+            return f"the list of request {asked.id} is verified, though a change was announced under it"
+        return None
+
+
+def _between(server: ServerParty, asked: Asked, now: int) -> list[Items]:
+    """The states that a server had while a list was read."""
+    pages = asked.walk.pages if asked.walk is not None else []
+    return server.between(asked.index, pages[-1].index if pages else now)

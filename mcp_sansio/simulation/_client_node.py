@@ -17,7 +17,7 @@ from mcp_sansio._listing import ListingConfig
 from mcp_sansio._prompt_client import PromptClient
 
 from ._links import RESET
-from ._node import Action, Dial, Hangup, Node, Write
+from ._node import Action, Dial, Hangup, Node, Report, Write
 from ._reports import items, report
 
 ACCEPTED: Mapping[str, Any] = {"action": "accept", "content": {}}
@@ -55,12 +55,24 @@ class ClientNode(Node):
         self._dial_at: float | None = None
         self._failures = 0
         self._ops: list[Op] = []
+        self._told: list[Report] = []
 
     # --- connections ---
 
     def start(self, now: float) -> None:
         self._boot()
         self._dial_at = now
+        listing = self.prompts.listing.config
+        self._tell(
+            "settings",
+            eager=listing.eager,
+            max_wait=listing.max_wait,
+            max_rounds=self._config.max_rounds,
+            unnegotiated=self._config.unnegotiated,
+        )
+
+    def _tell(self, kind: str, **fields: Any) -> None:
+        self._told.append(Report(kind, fields))
 
     def opened(self, conn: str, now: float) -> None:
         self._wire = LineWire(self.client, now)
@@ -102,6 +114,8 @@ class ClientNode(Node):
             self._dial_at = None
             self._conns += 1
             yield Dial(f"{self.name}-{self._conns}", self._to)
+        told, self._told = self._told, []
+        yield from told
         client = self.client
         while True:
             while client.next_ready() is not None:
@@ -130,20 +144,27 @@ class ClientNode(Node):
             return
         match verb:
             case "list":
-                self._ops.append(self.prompts.list(now, stale_ok=data.get("stale_ok", False)))
+                stale_ok = data.get("stale_ok", False)
+                self._begun(self.prompts.list(now, stale_ok=stale_ok), stale_ok=stale_ok)
             case "refresh":
-                self._ops.append(self.prompts.refresh(now))
+                self._begun(self.prompts.refresh(now))
             case "get":
-                self._ops.append(self.prompts.get(data["name"], data.get("arguments"), now))
+                self._begun(self.prompts.get(data["name"], data.get("arguments"), now), name=data["name"])
             case "complete":
-                self._ops.append(self.prompts.complete(data["name"], "topic", data["value"], now))
+                self._begun(self.prompts.complete(data["name"], "topic", data["value"], now))
             case "cancel" if self._ops:
                 back: int = data["back"] % len(self._ops)
                 self.prompts.cancel(self._ops[-1 - back], now)
             case "principal":
                 self.prompts.principal_changed(now)
+                if self._wire is not None:
+                    self._wire.abort(now, "another principal")
             case _:
                 pass
+
+    def _begun(self, op: Op, **fields: Any) -> None:
+        self._ops.append(op)
+        self._tell("began", op=op.number, what=op.kind, **fields)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,6 +181,8 @@ class ClientNode(Node):
             "verified": snapshot is not None and snapshot.verified,
             "current": snapshot is not None and snapshot.epoch == self.prompts.listing.epoch,
             "connected": self._wire is not None,
+            "eager": self.prompts.listing.config.eager,
+            "in_flight": self.client.in_flight,
             "timer": due,
             "era": None if self.client.era is None else self.client.era.value,
             "closed": self.client.done,

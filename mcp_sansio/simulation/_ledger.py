@@ -16,11 +16,17 @@ from mcp_sansio._plain import is_object, member
 
 from . import _trace as kinds
 from ._trace import TraceEvent, bytes_of
+from ._walks import Walk, Walks
 
 LIST_CHANGED = "notifications/prompts/list_changed"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 TOPIC = "promptsListChanged"
+
+JUMPS = ("jump",)
+CLOCKS = (*JUMPS, "back", "slow", "fast")
+NEVER_AGAIN = 1 << 62
+"""After which index the clock of a node can be relied on whose rate was changed."""
 
 Id: TypeAlias = "int | str"
 Items: TypeAlias = tuple[tuple[str, str], ...]
@@ -28,7 +34,9 @@ Items: TypeAlias = tuple[tuple[str, str], ...]
 
 @attrs.define(eq=False)
 class Asked:
-    """A request that a client has sent. `epoch` is the client's when it left; `over` how it ended."""
+    """A request that a client has sent. `epoch` is the client's when it left, `principal` for whom it was made;
+    `over` how it ended, an error by its `code`; `walk` the reading of a list that it is part of.
+    """
 
     id: Any
     method: str
@@ -37,18 +45,27 @@ class Asked:
     time: float
     link: str
     epoch: int
+    principal: Any = None
     over: str | None = None
+    code: Any = None
     acknowledged: bool = False
+    walk: Walk | None = None
 
 
 @attrs.define(eq=False)
 class ClientParty:
-    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed."""
+    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed; `marks`
+    has the index of the last one for each reason. `settings` are what it says of itself, if it does.
+    """
 
     name: str
     epoch: int = 0
     since: int = -1
-    reason: str = ""
+    marks: dict[str, int] = attrs.field(factory=dict[str, int])
+    settings: dict[str, Any] = attrs.field(factory=dict[str, Any])
+    link: str = ""
+    principal: Any = None
+    walks: Walks = attrs.field(factory=Walks)
     asked: dict[Any, Asked] = attrs.field(factory=dict[Any, Asked])
     listen: Asked | None = None
     session: bool = False
@@ -59,7 +76,18 @@ class ClientParty:
         """What it knew before is stale from here on."""
         self.epoch += 1
         self.since = event.index
-        self.reason = reason
+        self.marks[reason] = event.index
+
+    def restart(self, event: TraceEvent) -> None:
+        """The process has begun anew, and remembers nothing."""
+        for asked in self.asked.values():
+            asked.over = asked.over or "lost"
+        self.session, self.listen = False, None
+        self.invalidate(event, "restarted")
+
+    def first(self, fields: dict[str, Any]) -> Asked | None:
+        """The request for the first page of the list that a report is about."""
+        return self.asked.get(key_of(fields.get("asked")))
 
     @property
     def covered(self) -> bool:
@@ -92,10 +120,11 @@ class Version:
 
 @attrs.define(eq=False)
 class ServerParty:
-    """A server, as the messages show it, and all the states of its list."""
+    """A server, as the messages show it, all the states of its list, and all that was `ever` in it."""
 
     name: str
     items: dict[str, str] = attrs.field(factory=dict[str, str])
+    ever: set[tuple[str, str]] = attrs.field(factory=set[tuple[str, str]])
     versions: list[Version] = attrs.field(factory=list[Version])
     owed: dict[tuple[str, Any], Owed] = attrs.field(factory=dict[tuple[str, Any], Owed])
     rest: dict[str, Any] | None = None
@@ -111,17 +140,27 @@ class ServerParty:
 
 
 class Ledger:
-    """All parties of a trace. `message` is the decoded message of the event just taken, if it was one;
-    `faults` are the kinds that have struck, `honest` is false once a peer was made to say what it should not.
+    """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
+    `request` the one of a client that it is, answers or cancels (`was` says how that had ended before); `role`, `client` and `server` say at whom the
+    event was. `faults` are the kinds that have struck, `clocks` the indexes at which nodes' clocks were set,
+    `phases` those that were entered, `where` the node of each event; `honest` is false once a peer was made to say what it should not.
     """
 
     def __init__(self) -> None:
         self.clients: dict[str, ClientParty] = {}
         self.servers: dict[str, ServerParty] = {}
         self.message: dict[str, Any] | None = None
+        self.request: Asked | None = None
+        self.was: str | None = None
+        self.role: str = ""
+        self.client: ClientParty | None = None
+        self.server: ServerParty | None = None
         self.ends: dict[str, list[str]] = {}
         self.faults: dict[str, int] = {}
+        self.clocks: dict[str, int] = {}
         self.phase: str = "chaos"
+        self.phases: list[str] = []
+        self.where: list[str] = []
         self.time: float = 0.0
         self._decode = msgspec.json.Decoder().decode
         self._text: str | None = None
@@ -145,22 +184,34 @@ class Ledger:
 
     def take(self, event: TraceEvent) -> None:
         """Take the next event in."""
-        self.message = None
+        self.message = self.request = None
         self.time = event.time
+        self.where.append(event.node)
+        self._at(event.node)
         fold = self._take.get(event.kind)
         if fold is not None:
             fold(event)
 
     # --- parties ---
 
+    def _at(self, node: str) -> None:
+        self.client = self.clients.get(node)
+        self.server = None if self.client is not None else self.servers.get(node)
+        self.role = "client" if self.client is not None else "server" if self.server is not None else ""
+
     def _node(self, event: TraceEvent) -> None:
-        if event.data == "client":
-            self.clients.setdefault(event.node, ClientParty(event.node))
+        if self.client is not None:
+            self.client.restart(event)
+        elif event.data == "client":
+            self.clients[event.node] = ClientParty(event.node)
         elif event.data == "server":
             self.servers.setdefault(event.node, ServerParty(event.node))
+        self._at(event.node)
 
     def _open(self, event: TraceEvent) -> None:
         self.ends.setdefault(event.link, []).append(event.node)
+        if self.client is not None:
+            self.client.link = event.link
 
     def server_of(self, link: str) -> ServerParty | None:
         """The server at an end of a connection."""
@@ -169,25 +220,35 @@ class Ledger:
     def _fault(self, event: TraceEvent) -> None:
         kind = event.data[0]
         self.faults[kind] = self.faults.get(kind, 0) + 1
+        if kind in CLOCKS:
+            self.clocks[event.node] = event.index if kind in JUMPS else NEVER_AGAIN
 
     def _enter(self, event: TraceEvent) -> None:
         self.phase = event.data
+        self.phases.append(event.data)
 
     def _command(self, event: TraceEvent) -> None:
         verb, data = event.data
-        server = self.servers.get(event.node)
-        if server is not None and verb == "edit":
+        server, client = self.server, self.client
+        if client is not None and verb == "principal":
+            client.principal = data.get("who")
+            client.invalidate(event, "principal")
+        elif server is not None and verb == "edit":
             for name in data.get("remove", ()):
                 server.items.pop(name, None)
             server.items.update(data.get("put", ()))
+            server.ever.update((name, tag) for name, tag in data.get("put", ()))
             items = tuple(sorted(server.items.items()))
             server.versions.append(Version(event.index, event.time, items))
 
     def _observed(self, event: TraceEvent) -> None:
         kind, fields = event.data
-        party = self.clients.get(event.node) or self.servers.get(event.node)
-        if kind == "rest" and party is not None:
-            party.rest = fields
+        if kind == "rest":
+            party = self.client or self.server
+            if party is not None:
+                party.rest = fields
+        elif kind == "settings" and self.client is not None:
+            self.client.settings = fields
 
     # --- messages ---
 
@@ -206,7 +267,7 @@ class Ledger:
         message = self._read(event)
         if message is None:
             return
-        client, server = self.clients.get(event.node), self.servers.get(event.node)
+        client, server = self.client, self.server
         if client is not None:
             self._client_sent(client, message, event)
         elif server is not None and "method" not in message:
@@ -218,7 +279,7 @@ class Ledger:
         message = self._read(event)
         if message is None:
             return
-        client, server = self.clients.get(event.node), self.servers.get(event.node)
+        client, server = self.client, self.server
         if client is not None:
             self._client_took(client, message, event)
         elif server is not None:
@@ -230,9 +291,12 @@ class Ledger:
             return
         if "id" in message:
             asked = Asked(message["id"], method, params, event.index, event.time, event.link, client.epoch)
-            client.asked[key_of(message["id"])] = asked
+            asked.principal = client.principal
+            client.asked[key_of(message["id"])] = self.request = asked
             if method == "subscriptions/listen":
                 client.listen = asked
+            elif method == "prompts/list":
+                asked.walk = client.walks.asked(asked)
         elif method == "notifications/cancelled":
             self._conclude(client, params.get("requestId"), "cancelled", event)
 
@@ -240,7 +304,7 @@ class Ledger:
         method = message.get("method")
         if method == LIST_CHANGED:
             if self.accepts(client, message):
-                client.invalidate(event, "list_changed")
+                client.invalidate(event, _announcement(client, message))
         elif method == ACKNOWLEDGED:
             listen = client.listen
             honoured = member(params_of(message).get("notifications"), TOPIC)
@@ -248,6 +312,10 @@ class Ledger:
                 if honoured is True:
                     listen.acknowledged = True
                 client.invalidate(event, "acknowledged")
+        elif method == "notifications/cancelled":
+            listen = client.listen
+            if listen is not None and key_of(params_of(message).get("requestId")) == key_of(listen.id):
+                self._conclude(client, listen.id, "ended", event)
         elif method is None and "id" in message:
             asked = client.asked.get(key_of(message["id"]))
             if asked is not None and asked.method == "initialize" and "result" in message:
@@ -265,10 +333,15 @@ class Ledger:
         return tag is None or (type(tag) is type(listen.id) and tag == listen.id)
 
     def _conclude(self, client: ClientParty, wire_id: Any, how: str, event: TraceEvent) -> None:
-        asked = client.asked.get(key_of(wire_id))
+        asked = self.request = client.asked.get(key_of(wire_id))
+        self.was = None if asked is None else asked.over
         if asked is None or asked.over is not None:
             return
         asked.over = how
+        if how == "error" and self.message is not None:
+            asked.code = member(self.message["error"], "code")
+        if how == "result" and asked.walk is not None and self.message is not None:
+            client.walks.answered(asked, self.message.get("result"), event)
         if asked is client.listen and asked.acknowledged:
             client.invalidate(event, "the listen stream ended")
         if how == "error" and asked.method == "prompts/list" and "cursor" in asked.params:
@@ -287,7 +360,7 @@ class Ledger:
                 found.cancelled = True
 
     def _ended(self, event: TraceEvent) -> None:
-        client = self.clients.get(event.node)
+        client = self.client
         if client is None:
             return
         lost = [a for a in client.asked.values() if a.link == event.link and a.over is None]
@@ -296,6 +369,16 @@ class Ledger:
         if event.node in self.ends.get(event.link, ()):
             client.session = False
             client.invalidate(event, "disconnected")
+
+
+def _announcement(client: ClientParty, message: dict[str, Any]) -> str:
+    """Which kind of announcement: one without a tag, or before the acknowledgement, should not be."""
+    if client.session:
+        return "list_changed"
+    if tag_of(message) is None:
+        return "untagged list_changed"
+    listen = client.listen
+    return "list_changed" if listen is not None and listen.acknowledged else "early list_changed"
 
 
 def key_of(wire_id: Any) -> Any:

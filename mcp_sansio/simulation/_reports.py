@@ -6,13 +6,16 @@ workloads is the prompt's description: it changes with the prompt, so two versio
 
 | kind | fields |
 |---|---|
+| `settings` | eager, max_wait, max_rounds, unnegotiated: what a client promises of its own accord |
+| `began` | op, what, stale_ok, name: a command got a number |
 | `negotiated` | era, version |
 | `disconnected` | reason |
 | `channel` | live |
 | `invalidated` | epoch, reason |
-| `updated` | epoch, asked, verified, items |
+| `updated` | epoch, asked, verified, private, items |
 | `listed` | op, fresh, epoch, asked, verified, private, items |
-| `rendered`, `gone`, `completed`, `failed` | op, and what came of it |
+| `rendered`, `gone`, `completed`, `paged` | op, and what came of it |
+| `failed` | op, what, reason, code; `asked` of the list that was handed out with it |
 | `odd` | kind, text |
 | `rest` | the state when all is quiet |
 
@@ -77,7 +80,14 @@ def _snapshot(snapshot: Snapshot) -> Fields:
 def _failed(event: OpFailed) -> Fields:
     failure = event.failure
     reason = failure.reason if isinstance(failure, WalkFailed) else type(failure).__name__
-    return {"op": event.op.number, "what": event.op.kind, "reason": reason, "code": _code(failure)}
+    held = None if event.snapshot is None else event.snapshot.asked
+    return {
+        "op": event.op.number,
+        "what": event.op.kind,
+        "reason": reason,
+        "code": _code(failure),
+        "asked": held,
+    }
 
 
 def _code(failure: Any) -> int | None:

@@ -1,7 +1,8 @@
 """One run of a scenario: chaos, calm, rest, verdict; and many of them.
 
 Chaos is when faults strike and the workload works. Then every fault is off and the world must come to rest by
-itself; each client asks for the list once more; and what must hold when all is quiet is judged. A run is
+itself; what must hold when all is quiet is judged; each client asks for the list once more; and it is judged
+again. A run is
 known by its tape: a seed draws one, a record replays it.
 """
 
@@ -86,6 +87,8 @@ def _live(world: World, scenario: Scenario) -> None:
     world.enter("calm")
     swarm.calm()
     world.settle(CALM)
+    world.rest()
+    world.enter("asked")
     for name, seat in world.seats.items():
         if seat.node.role == "client":
             world.command(name, "list")

@@ -76,7 +76,8 @@ class World:
     """Nodes, connections and time. `situations` counts what was worth reaching (`sometimes`).
 
     `armings` says which faults are armed on a new direction of a connection; `ties` how many ways there are
-    to order what happens at the same moment (1: as it was scheduled).
+    to order what happens at the same moment (1: as it was scheduled); `prepare` is done to every node as it
+    starts, before it does anything, so that a variant of it can take its place.
     """
 
     def __init__(self, tape: Tape, *, header: Header | None = None, audit: Audit | None = None) -> None:
@@ -91,6 +92,7 @@ class World:
         self.audit: Audit | None = audit
         self.ties: int = 1
         self.latency: tuple[int, float] = (40, 0.001)
+        self.prepare: Callable[[Node], None] = _as_it_is
         self.partitioned: dict[tuple[str, str], float] = {}
         self.phase: str = "chaos"
         self._audited = 0
@@ -105,14 +107,15 @@ class World:
         node.name = name
         node.note = partial(self._tell, name)
         self.seats[name] = Seat(node, self.tie(name), clock or Clock())
-        self._note(kinds.NODE, name, "", node.role)
         self.start(name)
 
     def start(self, name: str) -> None:
         """Start a node, or start it anew."""
         seat = self.seats[name]
         seat.down = False
+        self._note(kinds.NODE, name, "", seat.node.role)
         seat.node.start(seat.clock.local(self.now))
+        self.prepare(seat.node)
         self.turn(name)
 
     def tie(self, name: str) -> int:
@@ -385,6 +388,10 @@ class World:
             if link.open:
                 link.pipes[name].end(RESET)
         seat.links.clear()
+
+
+def _as_it_is(_node: Node) -> None:
+    return None
 
 
 def _unarmed(_pipe: Pipe) -> tuple[Arming, ...]:
