@@ -1,8 +1,4 @@
-"""Where the functions of a catalogue run, on every front end, and what they can say and ask meanwhile.
-
-The server runs in a thread of its own, the client on asyncio, and a socket pair is between them. Nothing is
-timed: a function that is to be slow waits for what happens only if nobody waits for it.
-"""
+"""Where the functions of a catalogue run, on every front end, and what becomes of those given up."""
 
 from __future__ import annotations
 
@@ -11,78 +7,25 @@ import contextvars
 import inspect
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import pytest
-from fronts import ASYNC_FRONTS, FRONTS, PATIENCE, AsyncFront, Front, front_name, text
+from fronts import PATIENCE, AsyncFront, Front, text
+from threaded import INFO, Flag, each_front, each_loop, given_up, together
 
-import mcp_sansio_adapters.asyncio as on_asyncio
 import mcp_sansio_adapters.blocking as on_blocking
 from mcp_sansio import (
     Catalogue,
     Entry,
-    Implementation,
     LocalProtocolError,
-    ProgressReported,
     Prompt,
-    PromptServer,
-    PromptServerConfig,
     Server,
     ServerConfig,
 )
-from mcp_sansio_adapters import RequestFailed, cancelled, new_keys, report_progress
+from mcp_sansio_adapters import RequestFailed, cancelled, report_progress
 from mcp_sansio_adapters._threads import Threads, Work
-
-INFO = Implementation("test", "1")
-Live = Callable[[Any], Coroutine[Any, Any, None]]
-
-each_front = pytest.mark.parametrize("front", FRONTS, ids=front_name)
-each_loop = pytest.mark.parametrize("front", ASYNC_FRONTS, ids=front_name)
-
-
-class Flag(threading.Event):
-    """An event whose coming is relied on: to wait for it in vain is a failure, not a wait for ever."""
-
-    def wait(self, timeout: float | None = PATIENCE) -> bool:
-        assert super().wait(timeout)
-        return True
-
-    async def reached(self) -> None:
-        """Wait in a loop."""
-        await asyncio.to_thread(self.wait)
-
-
-def together(front: Front, catalogue: Catalogue, live: Live, **options: Any) -> None:
-    """Serve a catalogue for as long as `live` lasts, which gets the client."""
-    server = Server(ServerConfig(info=INFO), PromptServer(catalogue, PromptServerConfig(keys=new_keys())))
-
-    async def serve(front: Front, sock: socket.socket) -> None:
-        if isinstance(front, AsyncFront):
-            async with front.module.open_service(server, **options) as service:
-                await front.serve(service, sock)
-        else:
-            on_blocking.serve_stream(server, sock, **options)
-
-    async def main() -> None:
-        ours, theirs = socket.socketpair()
-        serving = asyncio.create_task(asyncio.to_thread(front.run, serve, ours))
-        async with asyncio.timeout(PATIENCE):
-            async with on_asyncio.connect(await asyncio.open_connection(sock=theirs)) as client:
-                await client.list_prompts()
-                await live(client)
-            await serving
-
-    asyncio.run(main())
-
-
-async def given_up(task: asyncio.Task[Any]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
 
 # --- nobody waits for the slow ---
 
@@ -434,106 +377,3 @@ def test_what_is_dropped_leaves_no_coroutine_behind() -> None:
         assert done.is_set() is not before
         work.drop()
         assert inspect.getcoroutinestate(made[0]) == inspect.CORO_CLOSED
-
-
-# --- progress ---
-
-
-Heard = list[tuple[float, float | None, str | None]]
-
-
-def hearing(heard: Heard, flag: Flag) -> Callable[[ProgressReported], None]:
-    def hear(event: ProgressReported) -> None:
-        heard.append((event.progress, event.total, event.message))
-        flag.set()
-
-    return hear
-
-
-@each_front
-def test_progress_of_a_thread_leaves_at_once(front: Front) -> None:
-    catalogue, flag, heard = Catalogue(), Flag(), Heard()
-
-    @catalogue.prompt
-    def tells() -> str:
-        assert report_progress(1, 2, "half")
-        flag.wait()
-        return "heard"
-
-    async def live(client: Any) -> None:
-        assert text(await client.get_prompt("tells", on_progress=hearing(heard, flag))) == "heard"
-
-    together(front, catalogue, live)
-    assert heard == [(1, 2, "half")]
-
-
-@each_loop
-@pytest.mark.parametrize("asynchronous", [True, False])
-def test_progress_of_the_loop_leaves_at_once(front: AsyncFront, asynchronous: bool) -> None:
-    catalogue, flag, heard = Catalogue(), Flag(), Heard()
-
-    async def until_heard() -> str:
-        if asynchronous:
-            assert report_progress(1, 2, "half")
-        while not flag.is_set():
-            await front.checkpoint()
-        return "heard"
-
-    @catalogue.prompt(blocking=False)
-    def begins() -> Any:
-        assert report_progress(1, 2, "half")
-        return until_heard()
-
-    catalogue.add(Prompt("awaits"), until_heard)
-
-    async def live(client: Any) -> None:
-        name = "awaits" if asynchronous else "begins"
-        assert text(await client.get_prompt(name, on_progress=hearing(heard, flag))) == "heard"
-
-    together(front, catalogue, live)
-    assert heard == [(1, 2, "half")]
-
-
-@each_front
-def test_all_progress_comes_before_the_answer_and_only_if_it_was_asked_for(front: Front) -> None:
-    catalogue, heard = Catalogue(), Heard()
-
-    def from_another_thread() -> list[bool]:
-        told: list[bool] = []
-        context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(lambda: told.append(report_progress(4)),))
-        thread.start()
-        thread.join()
-        return told
-
-    @catalogue.prompt
-    def counts() -> str:
-        told = [report_progress(number) for number in (1, 2, 3)]
-        return repr([*told, *from_another_thread()])
-
-    async def live(client: Any) -> None:
-        assert text(await client.get_prompt("counts")) == repr([False] * 4)
-        answer = await client.get_prompt("counts", on_progress=hearing(heard, Flag()))
-        assert text(answer) == repr([True] * 4)
-        assert [progress for progress, _, _ in heard] == [1, 2, 3, 4]
-
-    together(front, catalogue, live)
-
-
-@each_front
-def test_progress_that_cannot_be_is_the_mistake_of_its_function(front: Front) -> None:
-    catalogue = Catalogue()
-
-    @catalogue.prompt
-    def stumbles() -> str:
-        report_progress(2)
-        for wrong in (2, 1):
-            with pytest.raises(LocalProtocolError, match="must increase"):
-                report_progress(wrong)
-        return "but goes on"
-
-    async def live(client: Any) -> None:
-        answer = await client.get_prompt("stumbles", on_progress=hearing(Heard(), Flag()))
-        assert text(answer) == "but goes on"
-
-    together(front, catalogue, live)

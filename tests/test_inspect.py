@@ -126,7 +126,7 @@ def test_answers_to_questions_asked_at_once_have_their_own_ids(era: str) -> None
 def test_a_server_that_no_client_can_live_with_is_judged_by_what_was_heard() -> None:
     code, report = inspected("--era", "legacy", "--", *faulty_server("jsonrpc.reply-id"), timeout=3)
     assert (code, report["era"], report["version"]) == (1, None, "2025-11-25")
-    assert "jsonrpc.reply-id" in found(report)
+    assert found(report) == ["jsonrpc.reply-id", "jsonrpc.no-reply"]
 
 
 @pytest.mark.live

@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.live
 
 PATIENCE = 60.0
 CTRL_C = "\x03"
+CTRL_Z = "\x1a"
 ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\([A-Z0-9])")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-7]")
 ON_A_TERMINAL = 'exec <"$0" >"$0" 2>&1; exec "$@"'  # whoever leads a session and opens a terminal has it
@@ -73,6 +75,15 @@ class Terminal:
         while data := self._read():
             self.shown += data
         return self._child.wait(PATIENCE)
+
+    def until_stopped(self) -> None:
+        """Wait until the command has been suspended, as the shell above it would."""
+        _, status = os.waitpid(self._child.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), f"it is not stopped: {status}"
+
+    def go_on(self) -> None:
+        """Continue it."""
+        self._child.send_signal(signal.SIGCONT)
 
     @property
     def lines(self) -> list[str]:
@@ -235,6 +246,21 @@ def test_watch_fits_a_terminal_that_is_resized(tmp_path: Path) -> None:
         screen.until("… and 28 more", "Ctrl-C ends it")
         screen.resize(100, 50)
         screen.until("prompt-29", "what it says")
+        screen.type(CTRL_C)
+        assert screen.finish() == Exit.DONE
+
+
+def test_watch_gives_the_terminal_back_while_it_is_suspended(tmp_path: Path) -> None:
+    prompt_file(tmp_path, "one", "first")
+    with terminal("watch", server=(*MCP_SANSIO, "serve", str(tmp_path))) as screen:
+        screen.until("1 prompt ·")
+        screen.type(CTRL_Z)
+        screen.until_stopped()
+        prompt_file(tmp_path, "two", "second")
+        screen.go_on()
+        seen = screen.until("+ two")
+        left, back = seen.index("\x1b[?1049l"), seen.index("\x1b[?1049h")
+        assert left < seen.index("\x1b[?25h", left) < back < seen.index("\x1b[?25l", back)
         screen.type(CTRL_C)
         assert screen.finish() == Exit.DONE
 

@@ -120,7 +120,10 @@ class Server:
     def list(self, params: Json) -> Json:
         """One page; a cursor is an offset."""
         shown = self.frozen if self.options.stale else self.registry.list()
-        offset = 0 if self.options.ignore_cursors else int(params.get("cursor", 0))
+        cursor = "0" if self.options.ignore_cursors else params.get("cursor", "0")
+        if not (isinstance(cursor, str) and cursor.isdecimal()):
+            raise Refusal(-32602, "Invalid cursor")
+        offset = int(cursor)
         end = offset + self.options.page
         result: Json = {"prompts": shown[offset:end]}
         if self.options.same_cursor:

@@ -7,6 +7,7 @@ changes, and the last thing that was said. What does not fit is counted, not scr
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -49,6 +50,7 @@ class Screen:
         """Show what there is for the block, and leave the terminal as it was."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGWINCH, self._news.set)
+        loop.add_signal_handler(signal.SIGTSTP, self._pause)
         with self._console.screen(hide_cursor=True):
             drawing = asyncio.create_task(self._draw())
             try:
@@ -58,6 +60,15 @@ class Screen:
                 await asyncio.wait((drawing,))
         if not drawing.cancelled():
             drawing.result()
+
+    def _pause(self) -> None:
+        """Ctrl-Z: the shell finds the terminal as it was, and we find our screen when we are continued."""
+        self._console.set_alt_screen(False)
+        self._console.show_cursor(True)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._console.set_alt_screen(True)
+        self._console.show_cursor(False)
+        self._news.set()
 
     async def _draw(self) -> None:
         while True:
