@@ -14,7 +14,7 @@ def draws(tape: Tape, label: str, n: int, count: int = 50) -> list[int]:
 def test_a_seed_draws_the_same_every_time() -> None:
     """These very numbers: they are what makes traces comparable from one Python to the next."""
     assert draws(Tape(Seeded(7)), "x", 100, 8) == draws(Tape(Seeded(7)), "x", 100, 8)
-    assert draws(Tape(Seeded(7)), "x", 100, 5) == [69, 76, 97, 47, 51]
+    assert draws(Tape(Seeded(7)), "x", 100, 5) == [1, 26, 57, 17, 8]
 
 
 def test_labels_do_not_disturb_each_other() -> None:

@@ -55,7 +55,7 @@ def torture(world: World, until: float) -> None:
     clients = [f"c{number + 1}" for number in range(tape.one_of("clients", (1, 1, 1, 2)))]
     world.add("s1", _server(world))
     load = Workload(world, "s1", clients, until)
-    load.prompts(tape.one_of("prompts", (1, 3, 0, 8, 25)))
+    load.prompts(tape.one_of("prompts", (1, 3, 0, 6, 12)))
     for name in clients:
         world.add(name, _client(world, name))
     for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):

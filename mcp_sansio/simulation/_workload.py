@@ -15,7 +15,7 @@ from ._client_node import ClientNode
 from ._server_node import ServerNode
 from ._world import World
 
-NEVER, RARE, OFTEN = 0.0, 8.0, 1.0
+NEVER, RARE, OFTEN = 0.0, 10.0, 2.0
 
 CHOICES = 1024
 """So many values has the draw that says what is done in a slot; each kind of act reads it in its own way."""
