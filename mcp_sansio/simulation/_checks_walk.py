@@ -132,7 +132,7 @@ class Progress(Checker):
     title = "progress under changes"
     anchor = "server/utilities/caching#interaction-with-pagination"
     level = Level.LIBRARY
-    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.COMMAND, kinds.OBSERVED)
+    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.NODE, kinds.COMMAND, kinds.OBSERVED)
     reports = ("failed", "odd", "updated")
     role = "client"
 
@@ -150,7 +150,7 @@ class Progress(Checker):
             if event.kind == kinds.OBSERVED or event.data[0] == "cancel":
                 self._given_up[node] = 0
             return None
-        if event.kind == kinds.ENDED:
+        if event.kind in (kinds.ENDED, kinds.NODE):
             self._pending.pop(node, None)
             return None
         request = self.ledger.request

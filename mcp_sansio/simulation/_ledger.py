@@ -221,7 +221,8 @@ class Ledger:
         kind = event.data[0]
         self.faults[kind] = self.faults.get(kind, 0) + 1
         if kind in CLOCKS:
-            self.clocks[event.node] = event.index if kind in JUMPS else NEVER_AGAIN
+            until = event.index if kind in JUMPS else NEVER_AGAIN
+            self.clocks[event.node] = max(until, self.clocks.get(event.node, 0))
 
     def _enter(self, event: TraceEvent) -> None:
         self.phase = event.data

@@ -110,8 +110,10 @@ class World:
         self.start(name)
 
     def start(self, name: str) -> None:
-        """Start a node, or start it anew."""
+        """Start a node, or start it anew; of a process that runs its connections end."""
         seat = self.seats[name]
+        if seat.links:
+            self.crash(name)
         seat.down = False
         self._note(kinds.NODE, name, "", seat.node.role)
         seat.node.start(seat.clock.local(self.now))
