@@ -95,6 +95,7 @@ class Listing:
         self._burst = Coalescer(self.config.quiet, self.config.max_wait)
         self._judged = -math.inf
         self._failures = 0
+        self._retrying = False
         self._live = False
 
     def bind(self, client: Client) -> None:
@@ -290,6 +291,7 @@ class Listing:
         self._want_eagerly(now)
 
     def _retry(self, _: Hashable, now: float) -> None:
+        self._retrying = False
         self._want_eagerly(now)
 
     def _try_start(self, now: float) -> None:
@@ -297,8 +299,13 @@ class Listing:
             return
         if self._client.channel(self.spec.topic) is not None:
             self._state = WALK.next(self._state, WalkInput.START)
-            self._client.cancel_timer(self._retry)
+            self._take_over()
             self._first_page(now, restarted=False)
+
+    def _take_over(self) -> None:
+        """The walk that starts is also the one that an eager walk which failed is to be tried again by."""
+        self._client.cancel_timer(self._retry)
+        self._eager, self._retrying = self._eager or self._retrying, False
 
     def _first_page(self, now: float, *, restarted: bool) -> None:
         """Ask for the first page. What has been announced so far is thereby acted on."""
@@ -397,6 +404,7 @@ class Listing:
         """
         if walk.eager:
             self._client.set_timer(self._retry, now + self._client.config.delay(self._failures))
+            self._retrying = True
             self._failures += 1
         if not self._waiters.joined:
             text = f"{self.spec.method}: {reason if failure is None else failure}"

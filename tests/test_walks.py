@@ -354,3 +354,15 @@ def test_a_walk_that_somebody_asks_for_takes_the_place_of_the_repetition() -> No
     asking.end(op)
     asking.wait(1000.0)
     assert asking.walks() == 2
+
+
+def test_a_repetition_whose_place_was_taken_by_a_walk_that_fails_is_not_forgotten() -> None:
+    asking = Asking()
+    asking.changed()
+    asking.refuse(-32603)
+    op = asking.prompts.list(0.125)
+    asking.refuse(-32603)
+    asking.end(op)
+    asking.wait(1000.0)
+    asking.page(["a"])
+    assert names(asking.prompts.snapshot) == ["a"]
