@@ -6,6 +6,7 @@ JSON, as a child process does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -171,6 +172,12 @@ class ClientNode(Node):
         """The names of the list that the client holds."""
         snapshot = self.prompts.snapshot
         return () if snapshot is None else tuple(snapshot.by_name)
+
+    @property
+    def expires(self) -> float:
+        """When the list that the client holds expires, by its clock."""
+        snapshot = self.prompts.snapshot
+        return math.inf if snapshot is None else snapshot.expires
 
     def observe(self) -> Mapping[str, Any]:
         """What is held, and what is still under way."""

@@ -8,6 +8,7 @@ hiccups.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import attrs
@@ -23,7 +24,9 @@ from mcp_sansio._versions import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS
 from ._client_node import ClientNode
 from ._faults import ALL, STREAM, Fault
 from ._links import Arming
+from ._odd_prompts import Oddities, OddPrompts
 from ._server_node import ServerNode
+from ._tape import Tape
 from ._workload import NEVER, OFTEN, RARE, Workload
 from ._world import World
 
@@ -60,6 +63,8 @@ def torture(world: World, until: float) -> None:
         world.add(name, _client(world, name))
     for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
         kind(tape.one_of(f"swarm {kind.__name__}", (NEVER, RARE, OFTEN, NEVER)))
+    for kind in (load.bounds, load.principals):
+        kind(tape.one_of(f"swarm {kind.__name__}", (NEVER, NEVER, NEVER, OFTEN)))
 
 
 def _server(world: World) -> ServerNode:
@@ -77,6 +82,16 @@ def _server(world: World) -> ServerNode:
         ),
         pace=lambda: tape.seconds("handler", slow) if slow else 0.0,
         asks=lambda: tape.chance("ask", asks),
+        make=partial(OddPrompts, oddities=_oddities(tape)),
+    )
+
+
+def _oddities(tape: Tape) -> Oddities:
+    slow = tape.one_of("slow lists", (0.0, 0.0, 0.3))
+    return Oddities(
+        pace=(lambda: tape.seconds("list", slow)) if slow else None,
+        plain_cursors=tape.one_of("plain cursors", (False, False, False, True)),
+        uneven=tape.one_of("uneven", (False, False, False, True)),
     )
 
 

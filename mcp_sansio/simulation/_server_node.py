@@ -52,7 +52,8 @@ def _at_once() -> float:
 
 
 class ServerNode(Node):
-    """A server; `edit` puts and removes prompts in its catalogue, `close` shuts it down gracefully.
+    """A server; `edit` puts and removes prompts in its catalogue, `login` says whose a client will be when it
+    dials again, `close` shuts it down gracefully.
 
     `pace` says how long the next handler takes, `asks` whether it asks for input first.
     `principals` names whom the connections of a dialling node belong to. `make` may make a variant.
@@ -74,7 +75,7 @@ class ServerNode(Node):
         self.config = config
         self.serving = serving
         self._pace, self._asks = pace, asks
-        self._principals = principals or {}
+        self._principals = dict(principals or {})
         self._make = make
         self._changed: list[str] = []
         self._boot()
@@ -191,6 +192,8 @@ class ServerNode(Node):
                 catalogue.put(entry(name, tag))
         if verb == "close":
             self.server.close(now)
+        elif verb == "login":
+            self._principals[data["client"]] = data["who"]
         changed, self._changed[:] = self._changed[:], []
         for topic in changed:
             self.server.changed(topic, now)

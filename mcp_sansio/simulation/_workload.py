@@ -8,6 +8,7 @@ whose first draw is 0 passes in silence, and no other is moved by that, which is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -22,13 +23,18 @@ CHOICES = 1024
 
 
 class Workload:
-    """The load on one server and its clients, until a time. `mean` seconds lie between two of a kind."""
+    """The load on one server and its clients, until a time. `mean` seconds lie between two of a kind. All that
+    the server ever has bears its `taint`.
+    """
 
-    def __init__(self, world: World, server: str, clients: Sequence[str], until: float) -> None:
+    def __init__(
+        self, world: World, server: str, clients: Sequence[str], until: float, *, taint: str = ""
+    ) -> None:
         self._world = world
         self._server = server
         self._clients = clients
         self._until = until
+        self._taint = taint
         self._version = 0
 
     # --- the server's prompts ---
@@ -50,7 +56,7 @@ class Workload:
 
     def _tag(self) -> str:
         self._version += 1
-        return f"v{self._version}"
+        return f"{self._taint}v{self._version}"
 
     def _edit(self, put: Sequence[tuple[str, str]] = (), remove: Sequence[str] = ()) -> None:
         self._world.command(self._server, "edit", put=list(put), remove=list(remove))
@@ -90,9 +96,36 @@ class Workload:
     # --- the clients ---
 
     def reads(self, mean: float) -> None:
-        """Every client asks for the list now and then."""
+        """Every client asks for the list now and then; sometimes a stale one is good enough."""
         for name in self._clients:
-            self._repeat(f"{name} lists", mean, partial(self._command, name, "list"))
+            self._repeat(f"{name} lists", mean, partial(self._list, name))
+
+    def _list(self, client: str, choice: int) -> None:
+        if choice % 4 == 3:
+            self._world.command(client, "list", stale_ok=True)
+        else:
+            self._world.command(client, "list")
+
+    def bounds(self, mean: float) -> None:
+        """Every client asks for the list at the very moment at which what it has expires."""
+        for name in self._clients:
+            self._repeat(f"{name} at the bound", mean, partial(self._at_the_bound, name))
+
+    def _at_the_bound(self, client: str, _choice: int) -> None:
+        seat = self._world.seats[client]
+        expires = seat.node.expires if isinstance(seat.node, ClientNode) else math.inf
+        if math.isfinite(expires) and seat.clock.world(expires) < self._until:
+            self._world.at(seat.clock.world(expires), partial(self._world.command, client, "list"))
+
+    def principals(self, mean: float) -> None:
+        """Every client is somebody else's now and then."""
+        for name in self._clients:
+            self._repeat(f"{name} is another's", mean, partial(self._principal, name))
+
+    def _principal(self, client: str, choice: int) -> None:
+        who = f"user{choice % 3}"
+        self._world.command(self._server, "login", client=client, who=who)
+        self._world.command(client, "principal", who=who)
 
     def refreshes(self, mean: float) -> None:
         """Every client insists on a new list now and then."""
