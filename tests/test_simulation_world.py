@@ -275,6 +275,7 @@ def test_the_defaults_of_a_node() -> None:
 def test_a_node_that_tells_notes_its_messages_itself() -> None:
     made, a, b = pair()
     a.tells = b.tells = True
+    b.unit = b""
     made.command("a", "say", conn="x", data=b"1\n2\n")
     made.settle(10)
     assert b.heard[-1] == (2.0, b"1\n2\n")

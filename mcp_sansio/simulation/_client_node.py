@@ -118,17 +118,7 @@ class ClientNode(Node):
         yield from told
         client = self.client
         while True:
-            while client.next_ready() is not None:
-                pass
-            wire = self._wire
-            if wire is not None and (wire.closed or wire.token not in full):
-                data = b"".join(wire.data_to_send())
-                if data:
-                    yield Write(wire.token, data)
-                if wire.closed:
-                    self._wire = None
-                    self._redial(now)
-                    yield Hangup(wire.token)
+            yield from self._pump(now, full)
             event = client.next_event()
             if event is None:
                 return
@@ -136,6 +126,21 @@ class ClientNode(Node):
                 answers = dict.fromkeys(event.requests, ACCEPTED)
                 client.provide_input(event.call, answers, now)
             yield report(event)
+
+    def _pump(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+        """What is to be written now."""
+        while self.client.next_ready() is not None:
+            pass
+        wire = self._wire
+        if wire is None or (wire.token in full and not wire.closed):
+            return
+        data = b"".join(wire.data_to_send())
+        if data:
+            yield Write(wire.token, data)
+        if wire.closed:
+            self._wire = None
+            self._redial(now)
+            yield Hangup(wire.token)
 
     # --- the application ---
 
@@ -172,6 +177,11 @@ class ClientNode(Node):
         snapshot = self.prompts.snapshot
         return () if snapshot is None else tuple(snapshot.by_name)
 
+    @property
+    def connected(self) -> bool:
+        """Whether the server can be reached, as far as is known."""
+        return self._wire is not None
+
     def observe(self) -> Mapping[str, Any]:
         """What is held, and what is still under way."""
         snapshot = self.prompts.snapshot
@@ -180,7 +190,7 @@ class ClientNode(Node):
             "items": items(snapshot),
             "verified": snapshot is not None and snapshot.verified,
             "current": snapshot is not None and snapshot.epoch == self.prompts.listing.epoch,
-            "connected": self._wire is not None,
+            "connected": self.connected,
             "eager": self.prompts.listing.config.eager,
             "in_flight": self.client.in_flight,
             "timer": due,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_sansio._catalogue import Catalogue
 from mcp_sansio._content import AskInput
@@ -30,6 +30,9 @@ from mcp_sansio._types import InputRequest, Prompt, PromptArgument
 from ._links import RESET
 from ._node import Action, Hangup, Node, Write
 from ._reports import report
+
+if TYPE_CHECKING:
+    from mcp_sansio._h11_server import H11ServerWire
 
 ASK = InputRequest("elicitation/create", {"message": "which?", "requestedSchema": {"type": "object"}})
 
@@ -83,7 +86,7 @@ class ServerNode(Node):
         self.prompts = self._make(self.catalogue, self.serving)
         self.server = Server(self.config, self.prompts)
         self.prompts.on_change = self._changed.append
-        self._wires: dict[str, LineWire] = {}
+        self._wires: dict[str, LineWire | H11ServerWire] = {}
         self._ready: dict[str, None] = {}
         self._handlers: list[tuple[float, int, Event, Any]] = []
         self._handled = 0

@@ -338,14 +338,9 @@ class World:
                 self.turn(pipe.sender)
 
     def _take(self, seat: Seat, pipe: Pipe, data: bytes) -> None:
-        """Feed bytes to a node: line by line, so that what it reports stands between the right messages."""
+        """Feed bytes to a node, unit by unit."""
         conn, name = pipe.link.name, pipe.receiver
-        if seat.node.tells:
-            pieces = [data]
-        else:
-            pieces = data.split(b"\n")
-            pieces = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
-        for piece in pieces:
+        for piece in _pieces(data, seat.node.unit):
             if name in pipe.link.over:
                 return
             if not seat.node.tells:
@@ -392,6 +387,14 @@ class World:
 
 def _as_it_is(_node: Node) -> None:
     return None
+
+
+def _pieces(data: bytes, unit: bytes) -> list[bytes]:
+    """Bytes, cut after each `unit`."""
+    if not unit or data.find(unit) in (-1, len(data) - len(unit)):
+        return [data]
+    *pieces, rest = data.split(unit)
+    return [piece + unit for piece in pieces] + ([rest] if rest else [])
 
 
 def _unarmed(_pipe: Pipe) -> tuple[Arming, ...]:
