@@ -103,8 +103,8 @@ class HttpClientNode(ClientNode):
 
     def _pump(self, now: float, full: frozenset[str]) -> Iterable[Action]:
         while (port := self.client.next_ready()) is not None:
-            if port is self._pool:
-                yield from self._dial(self._pool)
+            if isinstance(port, H11Pool):
+                yield from self._dial(port)
             else:
                 self._ready[port.token] = None
         for conn in [conn for conn in self._ready if conn not in full]:

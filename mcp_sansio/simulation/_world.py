@@ -96,6 +96,7 @@ class World:
         self.partitioned: dict[tuple[str, str], float] = {}
         self.phase: str = "chaos"
         self._audited = 0
+        self._stirred = 0.0
         self._heap: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._scheduled = 0
         self._timers = 0
@@ -162,6 +163,8 @@ class World:
         self.cause = self._note(kind, node, link, data)
 
     def _note(self, kind: str, node: str, link: str, data: Any) -> int:
+        if kind is not kinds.TIMER:
+            self._stirred = self.now
         return self.trace.add(self.now, kind, node, link, data=data, cause=self.cause)
 
     # --- time ---
@@ -173,10 +176,14 @@ class World:
             self._step()
         self.now = max(self.now, until)
 
-    def settle(self, limit: float) -> None:
-        """Let everything happen until nothing is left; `Unsettled` after more than `limit` seconds."""
+    def settle(self, limit: float, silence: float = math.inf) -> None:
+        """Let everything happen until nothing is left, or nothing but timers has been seen for `silence` seconds;
+        `Unsettled` after more than `limit` seconds.
+        """
         end = self.now + limit
         while self._heap and self._heap[0][0] <= end:
+            if self._heap[0][0] > self._stirred + silence:
+                return
             self._step()
         if self._heap:
             raise Unsettled(f"after {limit:g} s of calm: {', '.join(self._pending())}")
