@@ -6,7 +6,7 @@ JSON, as a child process does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from mcp_sansio._client import Client
@@ -109,7 +109,7 @@ class ClientNode(Node):
 
     # --- the pump ---
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         if self._dial_at is not None and now >= self._dial_at:
             self._dial_at = None
             self._conns += 1
@@ -127,7 +127,7 @@ class ClientNode(Node):
                 client.provide_input(event.call, answers, now)
             yield report(event)
 
-    def _pump(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def _pump(self, now: float, full: Container[str]) -> Iterable[Action]:
         """What is to be written now."""
         while self.client.next_ready() is not None:
             pass

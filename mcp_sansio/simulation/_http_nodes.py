@@ -8,7 +8,7 @@ sent once more, since an old connection was closed under it, is another exchange
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -101,7 +101,7 @@ class HttpClientNode(ClientNode):
 
     # --- the pump ---
 
-    def _pump(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def _pump(self, now: float, full: Container[str]) -> Iterable[Action]:
         while (port := self.client.next_ready()) is not None:
             if isinstance(port, H11Pool):
                 yield from self._dial(port)

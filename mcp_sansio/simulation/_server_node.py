@@ -8,7 +8,7 @@ run at the same time even where requests come in one after the other. A restart 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp_sansio._catalogue import Catalogue
@@ -134,19 +134,21 @@ class ServerNode(Node):
 
     # --- the pump ---
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         server = self.server
         while True:
             while (port := server.next_ready()) is not None:
                 self._ready[port.token] = None
-            for conn in [conn for conn in self._ready if conn not in full]:
+            due = [conn for conn in self._ready if conn not in full]
+            for conn in due:
                 del self._ready[conn]
                 yield from self._flush(conn)
             event = server.next_event()
-            if event is None:
+            if event is not None:
+                self._serve(event, now)
+                yield report(event)
+            elif not due:
                 return
-            self._serve(event, now)
-            yield report(event)
 
     def _flush(self, conn: str) -> Iterable[Action]:
         wire = self._wires.get(conn)

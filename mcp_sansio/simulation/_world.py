@@ -23,8 +23,6 @@ from ._node import Dial, Hangup, Node, Report, Write
 from ._tape import Tape
 from ._trace import Header, Trace, TraceEvent, text_of
 
-_NONE: frozenset[str] = frozenset()
-
 Audit = Callable[[TraceEvent], None]
 
 
@@ -60,7 +58,7 @@ class Clock:
 
 @attrs.define(eq=False)
 class Seat:
-    """A node in its world."""
+    """A node in its world; `full` are the connections that hold all that they can."""
 
     node: Node
     tie: int
@@ -70,6 +68,7 @@ class Seat:
     frozen: bool = False
     down: bool = False
     links: dict[str, Link] = attrs.field(factory=dict[str, Link])
+    full: set[str] = attrs.field(factory=set[str])
 
 
 class World:
@@ -177,8 +176,8 @@ class World:
         self.now = max(self.now, until)
 
     def settle(self, limit: float, silence: float = math.inf) -> None:
-        """Let everything happen until nothing is left, or nothing but timers has been seen for `silence` seconds;
-        `Unsettled` after more than `limit` seconds.
+        """Let everything happen until nothing is left, or nothing but timers has been seen for `silence`
+        seconds; `Unsettled` after more than `limit` seconds.
         """
         end = self.now + limit
         while self._heap and self._heap[0][0] <= end:
@@ -220,7 +219,7 @@ class World:
         seat = self.seats[name]
         if seat.down:
             return
-        for action in seat.node.actions(seat.clock.local(self.now), self._full(seat)):
+        for action in seat.node.actions(seat.clock.local(self.now), seat.full):
             match action:
                 case Write(conn, data):
                     self._write(seat, conn, data)
@@ -234,10 +233,6 @@ class World:
         for link in [*seat.links.values()]:
             if link.pipes[link.peer(name)].arrived:
                 self._drain(link.pipes[link.peer(name)])
-
-    def _full(self, seat: Seat) -> frozenset[str]:
-        full = [link.name for link in seat.links.values() if link.pipes[seat.node.name].full]
-        return frozenset(full) if full else _NONE
 
     def _rearm(self, name: str, seat: Seat) -> None:
         due = seat.node.next_timeout()
@@ -311,6 +306,7 @@ class World:
             link.over[name] = "hangup"
             self._note(kinds.ENDED, name, conn, "hangup")
             link.pipes[name].end(RESET if reset else EOF)
+            seat.full.discard(conn)
 
     def arrive(self, pipe: Pipe, item: bytes | str) -> None:
         """Something has crossed; it is taken in as soon as it is welcome."""
@@ -342,6 +338,7 @@ class World:
             else:
                 self._take(seat, pipe, item)
             if was_full and not pipe.full:
+                self.seats[pipe.sender].full.discard(conn)
                 self.turn(pipe.sender)
 
     def _take(self, seat: Seat, pipe: Pipe, data: bytes) -> None:
@@ -368,6 +365,8 @@ class World:
         if name not in link.over:
             link.over[name] = how
             self.cause = self._note(kinds.ENDED, name, link.name, how)
+            if how != EOF:
+                seat.full.discard(link.name)
             seat.node.closed(link.name, how, seat.clock.local(self.now))
             self.turn(name)  # it may still write: the other direction lives
             if how != EOF:
@@ -390,6 +389,7 @@ class World:
             if link.open:
                 link.pipes[name].end(RESET)
         seat.links.clear()
+        seat.full.clear()
 
 
 def _as_it_is(_node: Node) -> None:
