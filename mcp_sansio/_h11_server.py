@@ -19,6 +19,7 @@ from ._events import WireFailed
 from ._h11_visit import PHRASES, VISIT, H11Config, Visit, VisitInput
 from ._http_exchange import Head, HttpExchange, RequestHead
 from ._http_server import HttpServer
+from ._passing import OnMessage
 
 SMALL_REST = 65_536
 """How many bytes of a body that nobody reads are better read than the connection given up."""
@@ -30,8 +31,8 @@ class H11ServerWire:
     """A connection that an HTTP server has accepted. `token` is the adapter's own.
 
     With `ask`, each request waits until somebody has said whose it is: then `next_ready` returns this, and
-    `pending` is its head, to be answered by `admit`, `deny` or `fail`. `peer` is for display. When the server
-    is closed, so is every connection that has nothing to say any more.
+    `pending` is its head, to be answered by `admit`, `deny` or `fail`. `peer` is for display, `on_message`
+    that of its exchanges. When the server is closed, so is every connection that has nothing to say any more.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class H11ServerWire:
         *,
         ask: bool = False,
         peer: object = None,
+        on_message: OnMessage | None = None,
     ) -> None:
         self.token: Any = None
         self.pending: RequestHead | None = None
@@ -50,6 +52,7 @@ class H11ServerWire:
         self._config = config or H11Config()
         self._asks = ask
         self._peer = peer
+        self._on_message = on_message
         self._state = VISIT.start
         self._input = bytearray()
         self._out: list[bytes] = []
@@ -142,7 +145,9 @@ class H11ServerWire:
             return
         now = self._server.tick(now)
         asked = head.method, head.target, head.headers, now
-        exchange = self._http.exchange(*asked, principal=principal, peer=self._peer, port=self)
+        exchange = self._http.exchange(
+            *asked, principal=principal, peer=self._peer, port=self, on_message=self._on_message
+        )
         self._begin(exchange, now)
 
     def deny(self, challenge: str, now: float, *, status: int = 401, reason: str = "unauthorized") -> None:

@@ -20,6 +20,7 @@ from ._contract import Carrier, Port, Send
 from ._errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from ._http_rules import EVENT_STREAM, JSON, accepts, status_of
 from ._json import RequestId, error_bytes
+from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._sse import COMMENT, encode_event
 from ._tables import Table
 
@@ -103,10 +104,17 @@ class HttpExchange:
     """One request of an HTTP server and its reply; made by `HttpServer.exchange`.
 
     Feed the body in, take `outputs` whenever `Server.next_ready` returns this exchange and the last output
-    has been written. `token` is the adapter's own.
+    has been written. `token` is the adapter's own, `number` and `on_message` are the server's.
     """
 
-    def __init__(self, http: HttpServer, request: HttpRequest, port: Port | None = None) -> None:
+    def __init__(
+        self,
+        http: HttpServer,
+        request: HttpRequest,
+        port: Port | None = None,
+        number: int = 0,
+        on_message: OnMessage | None = None,
+    ) -> None:
         self.token: Any = None
         self.port: Port = self if port is None else port
         self.request = request
@@ -114,6 +122,8 @@ class HttpExchange:
         self.session_id: str | None = None
         self.asked: tuple[RequestId, ...] = ()
         self._http = http
+        self._number = number
+        self._on_message = on_message
         self._state = EXCHANGE.start
         self._body = bytearray()
         self._out: list[Head | bytes | End] = []
@@ -157,6 +167,7 @@ class HttpExchange:
         self._move(ExchangeInput.RECEIVED)
         body = bytes(self._body)
         self._body.clear()
+        self._note(body, sent=False)
         self._http.received(self, body, now)
 
     def abort(self, now: float, reason: str = "the peer is gone") -> None:
@@ -303,6 +314,7 @@ class HttpExchange:
             if not self._may_stream:
                 return  # a notification to a client that reads JSON only
             self._begin_events()
+        self._note(message.data)
         self._out.append(encode_event(message.data))
         if final:
             self._finish()
@@ -319,12 +331,20 @@ class HttpExchange:
         length = [] if status == 204 else [("content-length", str(len(body)))]
         self._head(status, *described, *length, *headers)
         if body:
+            self._note(body)
             self._out.append(body)
         self._finish()
 
     def _head(self, status: int, *headers: tuple[str, str]) -> None:
         session = [] if self.session_id is None else [("mcp-session-id", self.session_id)]
-        self._out.append(Head(status, (*headers, *session)))
+        fields = (*headers, *session)
+        if self._on_message is not None:
+            self._on_message(HeadPassed(True, status, fields, self._number))
+        self._out.append(Head(status, fields))
+
+    def _note(self, data: bytes, *, sent: bool = True) -> None:
+        if self._on_message is not None and data:
+            self._on_message(MessagePassed(sent, data, self._number))
 
     def _finish(self) -> None:
         """Nothing follows; a modern stream ends with its one request."""

@@ -39,6 +39,7 @@ from ._http_rules import (
 from ._http_sessions import Session, Sessions
 from ._json import Batch, Malformed, Message, Notification, Request, RequestId, parse
 from ._meta import VERSION, is_modern, meta_problem
+from ._passing import HeadPassed, OnMessage
 from ._plain import member, params_of
 from ._server import Server
 from ._stream import Stream
@@ -85,6 +86,7 @@ class HttpServer:
         self._server = server
         self._exchanges: dict[HttpExchange, None] = {}
         self._wires: dict[Wire, None] = {}
+        self._made = 0
         self._sessions: Sessions | None = None
         self._versions = server.config.of_era(Era.LEGACY)
         self._methods: tuple[str, ...] = ("POST",)
@@ -117,15 +119,21 @@ class HttpServer:
         principal: str | None = None,
         peer: object = None,
         port: Port | None = None,
+        on_message: OnMessage | None = None,
     ) -> HttpExchange:
         """A request whose head has come. `principal` is whom the adapter has authenticated, and `port` what
         `next_ready` returns in place of the exchange, for whoever carries one exchange after the other.
+        `on_message` hears of every head and message of it; exchanges are counted from 1.
 
         What is wrong with the head is answered at once, whatever comes of the body.
         """
         now = self._server.tick(now)
+        self._made += 1
+        headers = tuple(headers)
         request = HttpRequest(method, target, fields(headers), principal, peer)
-        exchange = HttpExchange(self, request, port)
+        exchange = HttpExchange(self, request, port, self._made, on_message)
+        if on_message is not None:
+            on_message(HeadPassed(False, method, headers, self._made))
         problem = next(chain(self._misplaced(request), self._unreadable(exchange)), None)
         if problem is not None:
             allow = [("allow", ", ".join(self._methods))] if problem[0] == 405 else []

@@ -18,7 +18,7 @@ class MessagePassed:
     """One message has passed, or what came in the place of one.
 
     `data` is a line without its line end, the data of an event, or a body; of what was over the limit it is
-    the beginning. `exchange` counts the HTTP exchanges of a client from 1; on a byte stream it is 0.
+    the beginning. `exchange` counts the HTTP exchanges of an end from 1; on a byte stream it is 0.
     """
 
     sent: bool

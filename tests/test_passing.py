@@ -9,8 +9,12 @@ from clients import LEGACY, MODERN, discovered, welcome
 from http_asking import SSE, Asker
 from pair import CLIENT, SERVER
 from script import Script
+from serving import TOPIC
+from visits import LISTEN, call
+from web import Web
 
 from mcp_sansio import Client, ClientConfig, HeadPassed, MessagePassed, Server, ServerConfig
+from mcp_sansio.h11 import H11ServerWire
 
 Heard = list[MessagePassed | HeadPassed]
 
@@ -139,3 +143,40 @@ def test_an_empty_body_and_a_get_are_only_a_head() -> None:
     near.pull()
     assert [type(each) for each in heard] == [HeadPassed, HeadPassed]
     assert [each.start for each in heard if isinstance(each, HeadPassed)] == [202, "DELETE"]
+
+
+def test_a_server_hears_both_sides_of_its_exchanges() -> None:
+    heard: Heard = []
+    wire = H11ServerWire(Web().http, 0.0, on_message=heard.append)
+    wire.receive_data(call("server/discover"), 0.0)
+    written = b"".join(wire.data_to_send())
+    asked, body, status, reply = heard
+    assert isinstance(asked, HeadPassed)
+    assert (asked.sent, asked.start, asked.exchange) == (False, "POST", 1)
+    assert isinstance(body, MessagePassed)
+    assert (body.sent, json.loads(body.data)["method"]) == (False, "server/discover")
+    assert isinstance(status, HeadPassed)
+    assert (status.sent, status.start, status.exchange) == (True, 200, 1)
+    assert isinstance(reply, MessagePassed)
+    assert reply.sent
+    assert written.endswith(reply.data)
+
+
+def test_a_server_hears_every_message_of_a_stream_and_nothing_of_an_empty_body() -> None:
+    heard: Heard = []
+    web = Web()
+    wire = H11ServerWire(web.http, 0.0, on_message=heard.append)
+    wire.receive_data(LISTEN, 0.0)
+    wire.data_to_send()
+    web.server.changed(TOPIC, 1.0)
+    wire.data_to_send()
+    told = [
+        json.loads(each.data)["method"] for each in heard if isinstance(each, MessagePassed) and each.sent
+    ]
+    assert told == ["notifications/subscriptions/acknowledged", "notifications/prompts/list_changed"]
+    other = H11ServerWire(web.http, 1.0, on_message=heard.append)
+    heard.clear()
+    other.receive_data(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 1.0)
+    other.data_to_send()
+    assert [type(each) for each in heard] == [HeadPassed, HeadPassed, MessagePassed]
+    assert heard[0].exchange == 2

@@ -7,7 +7,7 @@ JSON, as a child process does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from mcp_sansio._client import Client
@@ -110,7 +110,7 @@ class ClientNode(Node):
 
     # --- the pump ---
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         if self._dial_at is not None and now >= self._dial_at:
             self._dial_at = None
             self._conns += 1
@@ -119,17 +119,7 @@ class ClientNode(Node):
         yield from told
         client = self.client
         while True:
-            while client.next_ready() is not None:
-                pass
-            wire = self._wire
-            if wire is not None and (wire.closed or wire.token not in full):
-                data = b"".join(wire.data_to_send())
-                if data:
-                    yield Write(wire.token, data)
-                if wire.closed:
-                    self._wire = None
-                    self._redial(now)
-                    yield Hangup(wire.token)
+            yield from self._pump(now, full)
             event = client.next_event()
             if event is None:
                 return
@@ -137,6 +127,21 @@ class ClientNode(Node):
                 answers = dict.fromkeys(event.requests, ACCEPTED)
                 client.provide_input(event.call, answers, now)
             yield report(event)
+
+    def _pump(self, now: float, full: Container[str]) -> Iterable[Action]:
+        """What is to be written now."""
+        while self.client.next_ready() is not None:
+            pass
+        wire = self._wire
+        if wire is None or (wire.token in full and not wire.closed):
+            return
+        data = b"".join(wire.data_to_send())
+        if data:
+            yield Write(wire.token, data)
+        if wire.closed:
+            self._wire = None
+            self._redial(now)
+            yield Hangup(wire.token)
 
     # --- the application ---
 
@@ -179,6 +184,11 @@ class ClientNode(Node):
         snapshot = self.prompts.snapshot
         return math.inf if snapshot is None else snapshot.expires
 
+    @property
+    def connected(self) -> bool:
+        """Whether the server can be reached, as far as is known."""
+        return self._wire is not None
+
     def observe(self) -> Mapping[str, Any]:
         """What is held, and what is still under way."""
         snapshot = self.prompts.snapshot
@@ -187,7 +197,7 @@ class ClientNode(Node):
             "items": items(snapshot),
             "verified": snapshot is not None and snapshot.verified,
             "current": snapshot is not None and snapshot.epoch == self.prompts.listing.epoch,
-            "connected": self._wire is not None,
+            "connected": self.connected,
             "eager": self.prompts.listing.config.eager,
             "in_flight": self.client.in_flight,
             "timer": due,

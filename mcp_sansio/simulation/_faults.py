@@ -19,7 +19,7 @@ from ._links import EOF, RESET, Arming, Pipe, Rule
 if TYPE_CHECKING:
     from ._world import World
 
-Family: TypeAlias = Literal["stream", "topology", "process", "clock", "peer"]
+Family: TypeAlias = Literal["stream", "exchange", "topology", "process", "clock", "peer"]
 
 
 @attrs.frozen

@@ -109,6 +109,8 @@ class Pipe:
         delay = world.delay(self.latency) + extra
         self.busy_until = self.last_due = max(self.busy_until, world.now + delay)
         self.size += len(item)
+        if self.full:
+            world.seats[self.sender].full.add(self.link.name)
         world.at(self.busy_until, lambda: world.arrive(self, item), tie=self.link.tie)
 
 

@@ -8,7 +8,7 @@ itself, a node reports: `Report` is what an application would have been told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -61,13 +61,15 @@ class Node:
 
     `name` and `note` are set by the world; `role` ("client", "server") is what checkers hold it to. With
     `tells`, the node notes the messages that it sends and takes in by itself (what is not newline-delimited);
-    else the world cuts them out of the bytes.
+    else the world cuts them out of the bytes. What comes in is fed to it in pieces that end with `unit`, whole
+    if that is empty, so that what it reports stands between the right messages.
     """
 
     name: str = ""
     role: str = "node"
     note: Note = staticmethod(_nobody)
     tells: bool = False
+    unit: bytes = b"\n"
 
     def start(self, now: float) -> None:
         """The world begins, or the process does anew after a crash: nothing of before is remembered."""
@@ -97,8 +99,10 @@ class Node:
     def handle_timeout(self, now: float) -> None:
         """The deadline has come."""
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
-        """What is to be done now; nothing more should be written to connections that are `full`."""
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
+        """What is to be done now; nothing more should be written to connections in `full`, which changes with
+        what is done.
+        """
         raise NotImplementedError
 
     def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:

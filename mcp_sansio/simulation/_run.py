@@ -86,13 +86,13 @@ def _live(world: World, scenario: Scenario) -> None:
     world.run(scenario.seconds)
     world.enter("calm")
     swarm.calm()
-    world.settle(CALM)
+    world.settle(CALM, scenario.silence)
     world.rest()
     world.enter("asked")
     for name, seat in world.seats.items():
         if seat.node.role == "client":
             world.command(name, "list")
-    world.settle(CALM)
+    world.settle(CALM, scenario.silence)
     world.rest()
 
 

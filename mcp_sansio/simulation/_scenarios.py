@@ -7,6 +7,7 @@ hiccups.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -42,37 +43,47 @@ Scene: TypeAlias = Callable[[World, float], None]
 
 @attrs.frozen
 class Scenario:
-    """What a run is made of: who is there and what they do (`build`), for how long, and what may go wrong."""
+    """What a run is made of: who is there and what they do (`build`), for how long, and what may go wrong.
+
+    A world is at rest when nothing is left to be done; where something always is (keep-alive comments), when
+    nothing but timers has been seen for `silence` seconds.
+    """
 
     name: str
     seconds: float
     build: Scene
     faults: Sequence[Fault] = ALL
+    silence: float = math.inf
 
 
-def torture(world: World, until: float) -> None:
-    """One server, a client or two, everything drawn."""
+def torture(
+    world: World,
+    until: float,
+    server: Callable[..., ServerNode] = ServerNode,
+    client: Callable[..., ClientNode] = ClientNode,
+) -> None:
+    """One server, a client or two, everything drawn. `server` and `client` make the nodes."""
     tape = world.tape
     world.ties = tape.one_of("ties", (1, 4))
     world.latency = tape.one_of("latency", ((1, 0.001), (40, 0.001), (16, 0.05)))
     clients = [f"c{number + 1}" for number in range(tape.one_of("clients", (1, 1, 1, 2)))]
-    world.add("s1", _server(world))
+    world.add("s1", _server(world, server))
     load = Workload(world, "s1", clients, until)
     load.prompts(tape.one_of("prompts", (1, 3, 0, 6, 12)))
     for name in clients:
-        world.add(name, _client(world, name))
+        world.add(name, _client(world, name, client))
     for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
         kind(tape.one_of(f"swarm {kind.__name__}", (NEVER, RARE, OFTEN, NEVER)))
     for kind in (load.bounds, load.principals):
         kind(tape.one_of(f"swarm {kind.__name__}", (NEVER, NEVER, NEVER, OFTEN)))
 
 
-def _server(world: World) -> ServerNode:
+def _server(world: World, make: Callable[..., ServerNode]) -> ServerNode:
     tape = world.tape
     quiet = tape.one_of("server quiet", (0.05, 0.0, 0.5))
     slow = tape.one_of("slow handlers", (0.0, 0.5, 5.0))
     asks = tape.one_of("asks", (0, 3))
-    return ServerNode(
+    return make(
         ServerConfig(info=SERVER, quiet=quiet, max_wait=4 * quiet),
         PromptServerConfig(
             keys=KEYS,
@@ -95,10 +106,10 @@ def _oddities(tape: Tape) -> Oddities:
     )
 
 
-def _client(world: World, name: str) -> ClientNode:
+def _client(world: World, name: str, make: Callable[..., ClientNode]) -> ClientNode:
     tape = world.tape
     quiet = tape.one_of(f"{name} quiet", (0.1, 0.0, 1.0))
-    return ClientNode(
+    return make(
         "s1",
         ClientConfig(
             info=CLIENT,
@@ -112,16 +123,20 @@ def _client(world: World, name: str) -> ClientNode:
     )
 
 
-def office_hour(world: World, until: float) -> None:
+def office_hour(
+    world: World,
+    until: float,
+    server: Callable[..., ServerNode] = ServerNode,
+    client: Callable[..., ClientNode] = ClientNode,
+) -> None:
     """One client, one server with 8 prompts in pages of 5: a change a minute, a read every ten seconds, a get
-    for every fourth of them.
+    for every fourth of them. `server` and `client` make the nodes.
     """
-    world.add(
-        "s1", ServerNode(ServerConfig(info=SERVER), PromptServerConfig(keys=KEYS, page_size=5, ttl=300.0))
-    )
+    serving = PromptServerConfig(keys=KEYS, page_size=5, ttl=300.0)
+    world.add("s1", server(ServerConfig(info=SERVER), serving))
     load = Workload(world, "s1", ["c1"], until)
     load.prompts(8)
-    world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
+    world.add("c1", client("s1", ClientConfig(info=CLIENT)))
     load.changes(60.0)
     load.reads(10.0)
     load.gets(40.0)

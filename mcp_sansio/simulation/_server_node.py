@@ -8,8 +8,8 @@ run at the same time even where requests come in one after the other. A restart 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from mcp_sansio._catalogue import Catalogue
 from mcp_sansio._content import AskInput
@@ -30,6 +30,9 @@ from mcp_sansio._types import InputRequest, Prompt, PromptArgument
 from ._links import RESET
 from ._node import Action, Hangup, Node, Write
 from ._reports import report
+
+if TYPE_CHECKING:
+    from mcp_sansio._h11_server import H11ServerWire
 
 ASK = InputRequest("elicitation/create", {"message": "which?", "requestedSchema": {"type": "object"}})
 
@@ -84,7 +87,7 @@ class ServerNode(Node):
         self.prompts = self._make(self.catalogue, self.serving)
         self.server = Server(self.config, self.prompts)
         self.prompts.on_change = self._changed.append
-        self._wires: dict[str, LineWire] = {}
+        self._wires: dict[str, LineWire | H11ServerWire] = {}
         self._ready: dict[str, None] = {}
         self._handlers: list[tuple[float, int, Event, Any]] = []
         self._handled = 0
@@ -132,19 +135,21 @@ class ServerNode(Node):
 
     # --- the pump ---
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         server = self.server
         while True:
             while (port := server.next_ready()) is not None:
                 self._ready[port.token] = None
-            for conn in [conn for conn in self._ready if conn not in full]:
+            due = [conn for conn in self._ready if conn not in full]
+            for conn in due:
                 del self._ready[conn]
                 yield from self._flush(conn)
             event = server.next_event()
-            if event is None:
+            if event is not None:
+                self._serve(event, now)
+                yield report(event)
+            elif not due:
                 return
-            self._serve(event, now)
-            yield report(event)
 
     def _flush(self, conn: str) -> Iterable[Action]:
         wire = self._wires.get(conn)

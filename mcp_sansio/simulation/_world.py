@@ -23,8 +23,6 @@ from ._node import Dial, Hangup, Node, Report, Write
 from ._tape import Tape
 from ._trace import Header, Trace, TraceEvent, text_of
 
-_NONE: frozenset[str] = frozenset()
-
 Audit = Callable[[TraceEvent], None]
 
 
@@ -60,7 +58,7 @@ class Clock:
 
 @attrs.define(eq=False)
 class Seat:
-    """A node in its world."""
+    """A node in its world; `full` are the connections that hold all that they can."""
 
     node: Node
     tie: int
@@ -70,6 +68,7 @@ class Seat:
     frozen: bool = False
     down: bool = False
     links: dict[str, Link] = attrs.field(factory=dict[str, Link])
+    full: set[str] = attrs.field(factory=set[str])
 
 
 class World:
@@ -96,6 +95,7 @@ class World:
         self.partitioned: dict[tuple[str, str], float] = {}
         self.phase: str = "chaos"
         self._audited = 0
+        self._stirred = 0.0
         self._heap: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._scheduled = 0
         self._timers = 0
@@ -164,6 +164,8 @@ class World:
         self.cause = self._note(kind, node, link, data)
 
     def _note(self, kind: str, node: str, link: str, data: Any) -> int:
+        if kind is not kinds.TIMER:
+            self._stirred = self.now
         return self.trace.add(self.now, kind, node, link, data=data, cause=self.cause)
 
     # --- time ---
@@ -175,10 +177,14 @@ class World:
             self._step()
         self.now = max(self.now, until)
 
-    def settle(self, limit: float) -> None:
-        """Let everything happen until nothing is left; `Unsettled` after more than `limit` seconds."""
+    def settle(self, limit: float, silence: float = math.inf) -> None:
+        """Let everything happen until nothing is left, or nothing but timers has been seen for `silence`
+        seconds; `Unsettled` after more than `limit` seconds.
+        """
         end = self.now + limit
         while self._heap and self._heap[0][0] <= end:
+            if self._heap[0][0] > self._stirred + silence:
+                return
             self._step()
         if self._heap:
             raise Unsettled(f"after {limit:g} s of calm: {', '.join(self._pending())}")
@@ -215,7 +221,7 @@ class World:
         seat = self.seats[name]
         if seat.down:
             return
-        for action in seat.node.actions(seat.clock.local(self.now), self._full(seat)):
+        for action in seat.node.actions(seat.clock.local(self.now), seat.full):
             match action:
                 case Write(conn, data):
                     self._write(seat, conn, data)
@@ -229,10 +235,6 @@ class World:
         for link in [*seat.links.values()]:
             if link.pipes[link.peer(name)].arrived:
                 self._drain(link.pipes[link.peer(name)])
-
-    def _full(self, seat: Seat) -> frozenset[str]:
-        full = [link.name for link in seat.links.values() if link.pipes[seat.node.name].full]
-        return frozenset(full) if full else _NONE
 
     def _rearm(self, name: str, seat: Seat) -> None:
         due = seat.node.next_timeout()
@@ -306,6 +308,7 @@ class World:
             link.over[name] = "hangup"
             self._note(kinds.ENDED, name, conn, "hangup")
             link.pipes[name].end(RESET if reset else EOF)
+            seat.full.discard(conn)
 
     def arrive(self, pipe: Pipe, item: bytes | str) -> None:
         """Something has crossed; it is taken in as soon as it is welcome."""
@@ -337,17 +340,13 @@ class World:
             else:
                 self._take(seat, pipe, item)
             if was_full and not pipe.full:
+                self.seats[pipe.sender].full.discard(conn)
                 self.turn(pipe.sender)
 
     def _take(self, seat: Seat, pipe: Pipe, data: bytes) -> None:
-        """Feed bytes to a node: line by line, so that what it reports stands between the right messages."""
+        """Feed bytes to a node, unit by unit."""
         conn, name = pipe.link.name, pipe.receiver
-        if seat.node.tells:
-            pieces = [data]
-        else:
-            pieces = data.split(b"\n")
-            pieces = [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
-        for piece in pieces:
+        for piece in _pieces(data, seat.node.unit):
             if name in pipe.link.over:
                 return
             if not seat.node.tells:
@@ -368,6 +367,8 @@ class World:
         if name not in link.over:
             link.over[name] = how
             self.cause = self._note(kinds.ENDED, name, link.name, how)
+            if how != EOF:
+                seat.full.discard(link.name)
             seat.node.closed(link.name, how, seat.clock.local(self.now))
             self.turn(name)  # it may still write: the other direction lives
             if how != EOF:
@@ -390,10 +391,19 @@ class World:
             if link.open:
                 link.pipes[name].end(RESET)
         seat.links.clear()
+        seat.full.clear()
 
 
 def _as_it_is(_node: Node) -> None:
     return None
+
+
+def _pieces(data: bytes, unit: bytes) -> list[bytes]:
+    """Bytes, cut after each `unit`."""
+    if not unit or data.find(unit) in (-1, len(data) - len(unit)):
+        return [data]
+    *pieces, rest = data.split(unit)
+    return [piece + unit for piece in pieces] + ([rest] if rest else [])
 
 
 def _unarmed(_pipe: Pipe) -> tuple[Arming, ...]:
