@@ -51,6 +51,10 @@ def _at_once() -> float:
     return 0.0
 
 
+def _never() -> bool:
+    return False
+
+
 class ServerNode(Node):
     """A server; `edit` puts and removes prompts in its catalogue, `close` shuts it down gracefully.
 
@@ -66,7 +70,7 @@ class ServerNode(Node):
         serving: PromptServerConfig,
         *,
         pace: Callable[[], float] = _at_once,
-        asks: Callable[[], bool] = lambda: False,
+        asks: Callable[[], bool] = _never,
         principals: Mapping[str, str] | None = None,
         make: Callable[[Catalogue, PromptServerConfig], PromptServer] = PromptServer,
     ) -> None:
