@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import attrs
@@ -425,10 +426,10 @@ class Listing:
     # --- answers ---
 
     def _answer(self, op: Op) -> Answer:
-        def answer(result: Result, now: float) -> None:
-            if isinstance(result, Snapshot):
-                self._client.emit(Listed(op, result, self.fresh(now)))
-            else:
-                self._client.emit(OpFailed(op, result, self.snapshot))
+        return partial(self._answered, op)
 
-        return answer
+    def _answered(self, op: Op, result: Result, now: float) -> None:
+        if isinstance(result, Snapshot):
+            self._client.emit(Listed(op, result, self.fresh(now)))
+        else:
+            self._client.emit(OpFailed(op, result, self.snapshot))

@@ -10,6 +10,7 @@ is sent once more on the next one if it is safe to repeat: a list always, a get 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -37,7 +38,7 @@ from ._snapshot import ListSpec, Snapshot
 from ._structure import structure
 from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports
-from ._waiters import Answer, Result
+from ._waiters import Result
 
 
 def _prompt(raw: bytes) -> Prompt:
@@ -258,28 +259,26 @@ class PromptClient(ListLayer):
             self._commands.send_again(op, now)
             return True
         if isinstance(outcome, RpcError) and self._classify(outcome):
-            judge = self._judge(op, get, outcome, first_leg=first_leg)
+            judge = partial(self._judge, op, get, outcome, first_leg=first_leg)
             self.listing.judge(op, call.wire_id, judge, now, call.total_at)
             return True
         return False
 
-    def _judge(self, op: Op, get: _Get, error: RpcError, *, first_leg: bool) -> Answer:
+    def _judge(
+        self, op: Op, get: _Get, error: RpcError, result: Result, now: float, *, first_leg: bool
+    ) -> None:
         """What a newer list says about an error: the name is gone, something moved, or neither."""
-
-        def judge(result: Result, now: float) -> None:
-            if not isinstance(result, Snapshot):
-                self._commands.fail(op, error, now)
-                return
-            listed = result.by_name.get(get.name)
-            if listed is None:
-                self._commands.end(op, PromptGone(op, get.name, result, error), now)
-            elif first_leg and not get.retried and get.moved(listed):
-                get.retried = True
-                self._commands.send(op, now)
-            else:
-                self._commands.fail(op, error, now)
-
-        return judge
+        if not isinstance(result, Snapshot):
+            self._commands.fail(op, error, now)
+            return
+        listed = result.by_name.get(get.name)
+        if listed is None:
+            self._commands.end(op, PromptGone(op, get.name, result, error), now)
+        elif first_leg and not get.retried and get.moved(listed):
+            get.retried = True
+            self._commands.send(op, now)
+        else:
+            self._commands.fail(op, error, now)
 
 
 def _supports(client: Client, feature: Feature) -> bool:

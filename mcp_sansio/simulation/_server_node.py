@@ -54,6 +54,10 @@ def _at_once() -> float:
     return 0.0
 
 
+def _never() -> bool:
+    return False
+
+
 class ServerNode(Node):
     """A server; `edit` puts and removes prompts in its catalogue, `login` says whose a client will be when it
     dials again, `close` shuts it down gracefully.
@@ -70,7 +74,7 @@ class ServerNode(Node):
         serving: PromptServerConfig,
         *,
         pace: Callable[[], float] = _at_once,
-        asks: Callable[[], bool] = lambda: False,
+        asks: Callable[[], bool] = _never,
         principals: Mapping[str, str] | None = None,
         make: Callable[[Catalogue, PromptServerConfig], PromptServer] = PromptServer,
     ) -> None:
