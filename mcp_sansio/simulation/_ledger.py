@@ -139,6 +139,13 @@ class ServerParty:
     owed: dict[tuple[str, Any], Owed] = attrs.field(factory=dict[tuple[str, Any], Owed])
     rest: dict[str, Any] | None = None
 
+    def restart(self, index: int) -> None:
+        """The process has begun anew, and has no connections; its list may have been kept."""
+        for listener in self.listeners.open.values():
+            listener.end(index, "closed")
+        self.listeners = Listeners()
+        self.owed.clear()
+
     @property
     def latest(self) -> Items:
         """The list as it is now."""
@@ -223,6 +230,8 @@ class Ledger:
     def _node(self, event: TraceEvent) -> None:
         if self.client is not None:
             self.client.restart(event)
+        elif self.server is not None:
+            self.server.restart(event.index)
         elif event.data == "client":
             self.clients[event.node] = ClientParty(event.node)
         elif event.data == "server":

@@ -77,12 +77,12 @@ class ServerNode(Node):
         self._pace, self._asks = pace, asks
         self._principals = principals or {}
         self._make = make
-        self._changed: list[str] = []
         self._boot()
 
     def _boot(self) -> None:
         self.prompts = self._make(self.catalogue, self.serving)
         self.server = Server(self.config, self.prompts)
+        self._changed: list[str] = []  # a new one: the layer of before still watches the catalogue
         self.prompts.on_change = self._changed.append
         self._wires: dict[str, LineWire] = {}
         self._ready: dict[str, None] = {}
