@@ -15,13 +15,9 @@ import msgspec
 from mcp_sansio._plain import is_object, member
 
 from . import _trace as kinds
+from ._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
 from ._trace import TraceEvent, bytes_of
 from ._walks import Walk, Walks
-
-LIST_CHANGED = "notifications/prompts/list_changed"
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
-TOPIC = "promptsListChanged"
 
 JUMPS = ("jump",)
 CLOCKS = (*JUMPS, "back", "slow", "fast")
@@ -97,7 +93,9 @@ class ClientParty:
 
 @attrs.define(eq=False)
 class Owed:
-    """A request that a server has taken in. `answers` are the indexes of its responses."""
+    """A request that a server has taken in, `times` over before it was answered. `answers` are the indexes of
+    its responses.
+    """
 
     id: Any
     method: str
@@ -105,8 +103,14 @@ class Owed:
     index: int
     time: float
     link: str
+    times: int = 1
     answers: list[int] = attrs.field(factory=list[int])
     cancelled: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether an answer is due."""
+        return len(self.answers) < self.times and not self.cancelled
 
 
 @attrs.define(eq=False)
@@ -120,14 +124,37 @@ class Version:
 
 @attrs.define(eq=False)
 class ServerParty:
-    """A server, as the messages show it, all the states of its list, and all that was `ever` in it."""
+    """A server, as the messages show it; all the states of its list, of which the first is none at all, and all
+    that was `ever` in it. `settings` are what it says of itself, if it does; `principals` are whom connections
+    belong to, if that is known.
+    """
 
     name: str
+    settings: dict[str, Any] = attrs.field(factory=dict[str, Any])
+    principals: dict[str, Any] = attrs.field(factory=dict[str, Any])
+    listeners: Listeners = attrs.field(factory=Listeners)
     items: dict[str, str] = attrs.field(factory=dict[str, str])
     ever: set[tuple[str, str]] = attrs.field(factory=set[tuple[str, str]])
-    versions: list[Version] = attrs.field(factory=list[Version])
+    versions: list[Version] = attrs.field(factory=lambda: [Version(-1, 0.0, ())])
     owed: dict[tuple[str, Any], Owed] = attrs.field(factory=dict[tuple[str, Any], Owed])
     rest: dict[str, Any] | None = None
+
+    def restart(self, index: int) -> None:
+        """The process has begun anew, and has no connections; its list may have been kept."""
+        for listener in self.listeners.open.values():
+            listener.end(index, "closed")
+        self.listeners = Listeners()
+        self.owed.clear()
+
+    @property
+    def latest(self) -> Items:
+        """The list as it is now."""
+        return self.versions[-1].items
+
+    @property
+    def known(self) -> bool:
+        """Whether the states of its list are: a recording may not have its edits."""
+        return len(self.versions) > 1
 
     def between(self, first: int, last: int) -> list[Items]:
         """The states that the list had between two indexes, both ends included."""
@@ -152,6 +179,7 @@ class Ledger:
         self.message: dict[str, Any] | None = None
         self.request: Asked | None = None
         self.was: str | None = None
+        self.owed: Owed | None = None
         self.role: str = ""
         self.client: ClientParty | None = None
         self.server: ServerParty | None = None
@@ -184,7 +212,7 @@ class Ledger:
 
     def take(self, event: TraceEvent) -> None:
         """Take the next event in."""
-        self.message = self.request = None
+        self.message = self.request = self.owed = None
         self.time = event.time
         self.where.append(event.node)
         self._at(event.node)
@@ -202,6 +230,8 @@ class Ledger:
     def _node(self, event: TraceEvent) -> None:
         if self.client is not None:
             self.client.restart(event)
+        elif self.server is not None:
+            self.server.restart(event.index)
         elif event.data == "client":
             self.clients[event.node] = ClientParty(event.node)
         elif event.data == "server":
@@ -240,7 +270,8 @@ class Ledger:
             server.items.update(data.get("put", ()))
             server.ever.update((name, tag) for name, tag in data.get("put", ()))
             items = tuple(sorted(server.items.items()))
-            server.versions.append(Version(event.index, event.time, items))
+            if items != server.latest:
+                server.versions.append(Version(event.index, event.time, items))
 
     def _observed(self, event: TraceEvent) -> None:
         kind, fields = event.data
@@ -248,8 +279,12 @@ class Ledger:
             party = self.client or self.server
             if party is not None:
                 party.rest = fields
-        elif kind == "settings" and self.client is not None:
-            self.client.settings = fields
+        elif kind == "settings":
+            settled = self.client or self.server
+            if settled is not None:
+                settled.settings = fields
+        elif kind == "caller" and self.server is not None:
+            self.server.principals[event.link] = fields["principal"]
 
     # --- messages ---
 
@@ -271,10 +306,8 @@ class Ledger:
         client, server = self.client, self.server
         if client is not None:
             self._client_sent(client, message, event)
-        elif server is not None and "method" not in message:
-            owed = server.owed.get((event.link, key_of(message.get("id"))))
-            if owed is not None:
-                owed.answers.append(event.index)
+        elif server is not None:
+            self._server_sent(server, message, event)
 
     def _taken(self, event: TraceEvent) -> None:
         message = self._read(event)
@@ -300,6 +333,17 @@ class Ledger:
                 asked.walk = client.walks.asked(asked)
         elif method == "notifications/cancelled":
             self._conclude(client, params.get("requestId"), "cancelled", event)
+
+    def _server_sent(self, server: ServerParty, message: dict[str, Any], event: TraceEvent) -> None:
+        method, listeners = message.get("method"), server.listeners
+        if method is None:
+            key = key_of(message.get("id"))
+            owed = self.owed = server.owed.get((event.link, key))
+            if owed is not None:
+                owed.answers.append(event.index)
+            listeners.answered(event.link, key, message, event.index)
+        elif "id" not in message:
+            listeners.notified(event.link, method, key_of(tag_of(message)), params_of(message), event.index)
 
     def _client_took(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
         method = message.get("method")
@@ -352,16 +396,23 @@ class Ledger:
         method, params = message.get("method"), params_of(message)
         if not isinstance(method, str):
             return
-        if "id" in message:
+        key = key_of(message["id"] if "id" in message else params.get("requestId"))
+        owed = server.owed.get((event.link, key))
+        if "id" not in message:
+            server.listeners.noticed(event.link, method, key, event.index)
+            if method == "notifications/cancelled" and owed is not None and not owed.answers:
+                owed.cancelled = True
+        elif owed is not None and owed.open:
+            owed.times += 1
+        else:
             owed = Owed(message["id"], method, params, event.index, event.time, event.link)
-            server.owed[event.link, key_of(message["id"])] = owed
-        elif method == "notifications/cancelled":
-            found = server.owed.get((event.link, key_of(params.get("requestId"))))
-            if found is not None and not found.answers:
-                found.cancelled = True
+            server.owed[event.link, key] = self.owed = owed
+            server.listeners.asked(event.link, key, message, event.index)
 
     def _ended(self, event: TraceEvent) -> None:
         client = self.client
+        if self.server is not None:
+            self._closed(self.server, event)
         if client is None:
             return
         lost = [a for a in client.asked.values() if a.link == event.link and a.over is None]
@@ -370,6 +421,14 @@ class Ledger:
         if event.node in self.ends.get(event.link, ()):
             client.session = False
             client.invalidate(event, "disconnected")
+
+    @staticmethod
+    def _closed(server: ServerParty, event: TraceEvent) -> None:
+        """A connection has ended at a server; who has only stopped writing may still be answered."""
+        server.listeners.closed(event.link, event.index)
+        if event.data != "eof":
+            for key in [key for key, owed in server.owed.items() if key[0] == event.link and owed.open]:
+                del server.owed[key]
 
 
 def _announcement(client: ClientParty, message: dict[str, Any]) -> str:

@@ -7,6 +7,8 @@ workloads is the prompt's description: it changes with the prompt, so two versio
 | kind | fields |
 |---|---|
 | `settings` | eager, max_wait, max_rounds, unnegotiated: what a client promises of its own accord |
+| `settings` (of a server) | quiet, max_wait, state_ttl: how it thins out announcements, how long a request state is good |
+| `caller` | principal: whom a connection belongs to, as a server knows it |
 | `began` | op, what, stale_ok, name: a command got a number |
 | `negotiated` | era, version |
 | `disconnected` | reason |

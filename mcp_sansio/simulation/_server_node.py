@@ -28,8 +28,9 @@ from mcp_sansio._server_config import ServerConfig
 from mcp_sansio._types import InputRequest, Prompt, PromptArgument
 
 from ._links import RESET
-from ._node import Action, Hangup, Node, Write
+from ._node import Action, Hangup, Node, Report, Write
 from ._reports import report
+from ._trace import OBSERVED
 
 if TYPE_CHECKING:
     from mcp_sansio._h11_server import H11ServerWire
@@ -84,22 +85,29 @@ class ServerNode(Node):
         self._pace, self._asks = pace, asks
         self._principals = dict(principals or {})
         self._make = make
-        self._changed: list[str] = []
         self._boot()
 
     def _boot(self) -> None:
         self.prompts = self._make(self.catalogue, self.serving)
         self.server = Server(self.config, self.prompts)
+        self._changed: list[str] = []  # a new one: the layer of before still watches the catalogue
         self.prompts.on_change = self._changed.append
         self._wires: dict[str, LineWire | H11ServerWire] = {}
         self._ready: dict[str, None] = {}
         self._handlers: list[tuple[float, int, Event, Any]] = []
         self._handled = 0
+        self._told: list[Report] = []
 
     # --- connections ---
 
     def start(self, now: float) -> None:
         self._boot()
+        promised = {
+            "quiet": self.config.quiet,
+            "max_wait": self.config.max_wait,
+            "state_ttl": self.serving.state_ttl,
+        }
+        self._told.append(Report("settings", promised))
 
     def accepting(self) -> bool:
         return not self.server.closed
@@ -109,6 +117,8 @@ class ServerNode(Node):
         wire = LineWire(self.server.open(peer=conn, principal=principal), now)
         wire.token = conn
         self._wires[conn] = wire
+        if principal is not None:
+            self.note(OBSERVED, conn, ["caller", {"principal": principal}])
 
     def receive(self, conn: str, data: bytes, now: float) -> None:
         if conn in self._wires:
@@ -141,6 +151,8 @@ class ServerNode(Node):
 
     def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         server = self.server
+        told, self._told = self._told, []
+        yield from told
         while True:
             while (port := server.next_ready()) is not None:
                 self._ready[port.token] = None

@@ -48,7 +48,7 @@ class Workload:
         kinds = [self._redefine, self._add, self._remove, self._replace, self._flap, self._burst]
         used = [kind for kind in kinds if self._world.tape.draw(f"swarm {kind.__name__}", 2)]
         if used:
-            self._repeat("changes", mean, partial(self._change, used))
+            self.repeat("changes", mean, partial(self._change, used))
 
     def _change(self, kinds: Sequence[Callable[[int], None]], choice: int) -> None:
         rest, kind = divmod(choice, len(kinds))
@@ -98,7 +98,7 @@ class Workload:
     def reads(self, mean: float) -> None:
         """Every client asks for the list now and then; sometimes a stale one is good enough."""
         for name in self._clients:
-            self._repeat(f"{name} lists", mean, partial(self._list, name))
+            self.repeat(f"{name} lists", mean, partial(self._list, name))
 
     def _list(self, client: str, choice: int) -> None:
         if choice % 4 == 3:
@@ -109,7 +109,7 @@ class Workload:
     def bounds(self, mean: float) -> None:
         """Every client asks for the list at the very moment at which what it has expires."""
         for name in self._clients:
-            self._repeat(f"{name} at the bound", mean, partial(self._at_the_bound, name))
+            self.repeat(f"{name} at the bound", mean, partial(self._at_the_bound, name))
 
     def _at_the_bound(self, client: str, _choice: int) -> None:
         seat = self._world.seats[client]
@@ -120,7 +120,7 @@ class Workload:
     def principals(self, mean: float) -> None:
         """Every client is somebody else's now and then."""
         for name in self._clients:
-            self._repeat(f"{name} is another's", mean, partial(self._principal, name))
+            self.repeat(f"{name} is another's", mean, partial(self._principal, name))
 
     def _principal(self, client: str, choice: int) -> None:
         who = f"user{choice % 3}"
@@ -130,7 +130,7 @@ class Workload:
     def refreshes(self, mean: float) -> None:
         """Every client insists on a new list now and then."""
         for name in self._clients:
-            self._repeat(f"{name} refreshes", mean, partial(self._command, name, "refresh"))
+            self.repeat(f"{name} refreshes", mean, partial(self._command, name, "refresh"))
 
     def _command(self, client: str, verb: str, _choice: int) -> None:
         self._world.command(client, verb)
@@ -138,7 +138,7 @@ class Workload:
     def gets(self, mean: float) -> None:
         """Every client renders a prompt that it knows of, or one that it does not."""
         for name in self._clients:
-            self._repeat(f"{name} gets", mean, partial(self._get, name))
+            self.repeat(f"{name} gets", mean, partial(self._get, name))
 
     def _get(self, client: str, choice: int) -> None:
         node = self._world.seats[client].node
@@ -149,7 +149,7 @@ class Workload:
     def completions(self, mean: float) -> None:
         """Every client completes an argument now and then."""
         for name in self._clients:
-            self._repeat(f"{name} completes", mean, partial(self._complete, name))
+            self.repeat(f"{name} completes", mean, partial(self._complete, name))
 
     def _complete(self, client: str, choice: int) -> None:
         self._world.command(client, "complete", name=(self._some(choice) or ["unknown"])[0], value="a")
@@ -157,14 +157,14 @@ class Workload:
     def cancels(self, mean: float) -> None:
         """Every client gives up on something now and then."""
         for name in self._clients:
-            self._repeat(f"{name} cancels", mean, partial(self._cancel, name))
+            self.repeat(f"{name} cancels", mean, partial(self._cancel, name))
 
     def _cancel(self, client: str, choice: int) -> None:
         self._world.command(client, "cancel", back=choice % 4)
 
     # --- time ---
 
-    def _repeat(self, label: str, mean: float, action: Callable[[int], None]) -> None:
+    def repeat(self, label: str, mean: float, action: Callable[[int], None]) -> None:
         """Do something once in each `mean` seconds, until the end; never if that is 0."""
         world, begin = self._world, self._world.now
         while mean > 0 and begin < self._until:

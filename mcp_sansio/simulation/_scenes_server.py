@@ -1,0 +1,60 @@
+"""Worlds that ask more of a server than a day at the office does: storms, strangers, and its end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mcp_sansio._client_config import ClientConfig
+from mcp_sansio._prompt_server import PromptServerConfig
+from mcp_sansio._server_config import ServerConfig
+
+from ._client_node import ClientNode
+from ._faults import STRIKES
+from ._prober import Loot, Prober
+from ._scenarios import CLIENT, KEYS, SERVER, TORTURE, Scenario
+from ._server_node import ServerNode
+from ._workload import Workload
+from ._world import World
+
+
+def storm(world: World, until: float) -> None:
+    """Something changes every 20 ms, for as long as it lasts, and nothing goes wrong."""
+    serving = PromptServerConfig(keys=KEYS, page_size=world.tape.one_of("page size", (50, 2)))
+    world.add("s1", ServerNode(ServerConfig(info=SERVER), serving))
+    load = Workload(world, "s1", ["c1"], until)
+    load.prompts(5)
+    world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
+    for number in range(int(until / 0.02)):
+        change = {"put": [(f"p{number % 5:03}", f"s{number}")]}
+        world.at(number * 0.02, partial(world.command, "s1", "edit", **change))
+
+
+def principals(world: World, until: float) -> None:
+    """Two callers whose principals differ, and a third without one, try whatever any of them has seen."""
+    tape = world.tape
+    asks = tape.one_of("asks", (1, 3))
+    node = ServerNode(
+        ServerConfig(info=SERVER),
+        PromptServerConfig(keys=KEYS, page_size=2, state_ttl=tape.one_of("state ttl", (600.0, 3.0))),
+        asks=lambda: tape.chance("ask", asks),
+        principals={"a1": "alice", "b1": "bob"},
+    )
+    world.add("s1", node)
+    load = Workload(world, "s1", [], until)
+    load.prompts(5)
+    load.changes(4.0)
+    loot = Loot()
+    for name in ("a1", "b1", "x1"):
+        world.add(name, Prober("s1", loot))
+        load.repeat(f"{name} probes", 0.3, partial(_probe, world, name))
+
+
+def _probe(world: World, name: str, choice: int) -> None:
+    world.command(name, "probe", choice=choice)
+
+
+STORM = Scenario("storm", 5.0, storm, faults=())
+PRINCIPALS = Scenario("principals", 10.0, principals, faults=())
+SHUTDOWN = Scenario(
+    "shutdown", TORTURE.seconds, TORTURE.build, faults=[f for f in STRIKES if f.name == "shutdown"]
+)
