@@ -18,7 +18,7 @@ from ._checks import from_
 from ._contract import Send
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
-from ._json import RequestId, decode, encode, notification_bytes, request_bytes
+from ._json import RequestId, decode, encode, encode_name, notification_bytes, request_bytes
 from ._json import members as object_members
 from ._machine import MachineBase
 from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
@@ -110,22 +110,26 @@ def check_method(method: str) -> None:
     """Raise `LocalProtocolError` for a method that cannot be sent, before anything has happened."""
     if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # the caller may be untyped
         raise LocalProtocolError(f"a method is a string, not {method!r}")
-    encode(method)
+    encode_name(method)
 
 
 def encode_members(value: Mapping[str, Any] | None) -> bytes:
     """Encoded members of a params object; `LocalProtocolError` if it cannot be sent."""
-    if value and "_meta" in value:
+    if not value:
+        return b""
+    if "_meta" in value:
         raise LocalProtocolError("pass _meta with the `meta` argument")
-    return object_members(value or {})
+    return object_members(value)
 
 
 def encode_meta(meta: Mapping[str, Any] | None) -> bytes:
     """Encoded `_meta` members of the caller's own, trace context for example."""
-    for key in meta or {}:
+    if not meta:
+        return b""
+    for key in meta:
         if key in RESERVED_META:
             raise LocalProtocolError(f"_meta member {key!r} is set by the library")
-    return object_members(meta or {})
+    return object_members(meta)
 
 
 def encode_notification(
@@ -140,7 +144,7 @@ def encode_notification(
 class CallOptions(TypedDict, total=False):
     """What a call may be opened with, as `Calls.open` has it."""
 
-    meta: Mapping[str, Any] | None
+    meta: bytes
     limits: Limits | None
     owner: Owner | None
     op: Op | None
@@ -165,21 +169,22 @@ class Calls:
     def open(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        members: bytes,
         now: float,
         *,
-        meta: Mapping[str, Any] | None = None,
+        meta: bytes = b"",
         limits: Limits | None = None,
         owner: Owner | None = None,
         op: Op | None = None,
         progress: bool = False,
         urgent: bool = False,
     ) -> Call:
-        """A new call, its clocks running; `LocalProtocolError`, with no effect, if it cannot be sent."""
+        """A new call, its clocks running: `members` and `meta` are those of its params, as `encode_members`
+        and `encode_meta` make them. `LocalProtocolError`, with no effect, for a method that cannot be sent.
+        """
         check_method(method)
-        members, extra = encode_members(params), encode_meta(meta)
         limits, identity = limits or self._limits, self._machine.new_call_id()
-        call = Call(identity, 0, method, members, extra, limits, owner, op, progress, urgent)
+        call = Call(identity, 0, method, members, meta, limits, owner, op, progress, urgent)
         self._by_id[identity] = call
         self._start_leg(call, self._machine.tick(now))
         return call

@@ -11,6 +11,7 @@ the caller of a spoilt reply hears of it at once instead of after its timeout.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -331,28 +332,26 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 def _check(value: Any, depth: int) -> None:
     """Refuse what msgspec would change: NaN to null, number keys to text, objects to a form of its own."""
-    if isinstance(value, float):
+    kind = value.__class__
+    if issubclass(kind, float):
         if not math.isfinite(value):
             raise LocalProtocolError(f"JSON has no {value}")
-    elif not isinstance(value, (str, int, type(None))):
+    elif not issubclass(kind, (str, int, type(None))):
         if depth == 0:
             raise LocalProtocolError(f"nested deeper than {MAX_DEPTH}")
-        for item in _items(value):
+        for item in value if issubclass(kind, (list, tuple)) else _values(value):
             if type(item) not in _PLAIN:  # most are, and a call for each would double the time
                 _check(item, depth - 1)
 
 
-def _items(value: Any) -> Iterable[Any]:
-    """What an array or object holds, after checking that the keys of an object are strings."""
-    if isinstance(value, (list, tuple)):
-        return cast("Iterable[Any]", value)
-    if not isinstance(value, (dict, Mapping)):  # the first for speed
+def _values(value: Any) -> Iterable[Any]:
+    """What an object holds, after checking that its keys are strings."""
+    if not issubclass(type(value), (dict, Mapping)):  # the first for speed
         raise LocalProtocolError(f"JSON has no form for {type(value).__name__}")
-    members = cast("Mapping[object, Any]", value)
-    for key in members:
+    for key in value:
         if not isinstance(key, str):
             raise LocalProtocolError(f"a key in JSON is a string, not {key!r}")
-    return members.values()
+    return value.values()  # type: ignore[no-any-return]
 
 
 _SCALARS_AND_LISTS: tuple[type[Any], ...] = (str, int, float, list, tuple)
@@ -374,19 +373,31 @@ def members(obj: Mapping[str, Any]) -> bytes:
 
     Raises as `encode`, and `LocalProtocolError` for what is no mapping.
     """
-    if not isinstance(cast("object", obj), Mapping):
+    if not isinstance(cast("object", obj), (dict, Mapping)):
         raise LocalProtocolError(f"expected a mapping, got {type(obj).__name__}")
-    return encode(obj)[1:-1]
+    return encode(obj)[1:-1] if obj else b""
+
+
+encode_name = functools.lru_cache(maxsize=256)(encode)
+"""`encode` for strings of which there are few: the methods of messages."""
+
+
+def _encode_id(id: RequestId | None) -> bytes:
+    return b"%d" % id if type(id) is int else encode(id)
 
 
 def request_bytes(id: RequestId, method: str, params: bytes | None, meta: bytes | None) -> bytes:
     """An encoded request. `params` are an encoded object without `_meta`, `meta` the `members` of it."""
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (encode(id), encode(method), _params(params, meta))
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (
+        _encode_id(id),
+        encode_name(method),
+        _params(params, meta),
+    )
 
 
 def notification_bytes(method: str, params: bytes | None, meta: bytes | None) -> bytes:
     """An encoded notification; `params` and `meta` as for `request_bytes`."""
-    return b'{"jsonrpc":"2.0","method":%b%b}' % (encode(method), _params(params, meta))
+    return b'{"jsonrpc":"2.0","method":%b%b}' % (encode_name(method), _params(params, meta))
 
 
 def _params(params: bytes | None, meta: bytes | None) -> bytes:
@@ -399,7 +410,7 @@ def _params(params: bytes | None, meta: bytes | None) -> bytes:
 
 def result_bytes(id: RequestId, result: bytes) -> bytes:
     """An encoded success reply around an encoded result."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode_id(id), result)
 
 
 def error_bytes(id: RequestId | None, error: RpcError, *, omit_null_id: bool) -> bytes:
@@ -407,5 +418,5 @@ def error_bytes(id: RequestId | None, error: RpcError, *, omit_null_id: bool) ->
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data
-    shown = b"" if id is None and omit_null_id else b'"id":%b,' % encode(id)
+    shown = b"" if id is None and omit_null_id else b'"id":%b,' % _encode_id(id)
     return b'{"jsonrpc":"2.0",%b"error":%b}' % (shown, encode(body))

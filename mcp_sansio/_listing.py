@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from ._calls import Call, Limits, Outcome, Reply
+from ._calls import Call, Limits, Outcome, Reply, encode_members
 from ._checks import from_
 from ._coalescer import Coalescer
 from ._errors import (
@@ -311,8 +311,8 @@ class Listing:
         self._running = _Running(self.epoch, eager, restarted, call.wire_id, call, collector)
 
     def _request(self, cursor: str | None, now: float) -> Call:
-        params = {} if cursor is None else {"cursor": cursor}
-        return self._client.open_call(self.spec.method, params, now, owner=self)
+        members = b"" if cursor is None else encode_members({"cursor": cursor})
+        return self._client.open_call(self.spec.method, members, now, owner=self)
 
     # --- pages ---
 

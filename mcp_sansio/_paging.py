@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import attrs
 
-from ._calls import Limits
+from ._calls import Limits, encode_members
 from ._commands import Command
 from ._events import Op, PageListed
 from ._snapshot import ListSpec, Memory
@@ -31,4 +31,5 @@ class PageCommand(Command):
 
 def page_command(spec: ListSpec, cursor: str, now: float, limits: Limits | None = None) -> PageCommand:
     """The command for the page at `cursor`."""
-    return PageCommand(method=spec.method, params={"cursor": cursor}, began=now, limits=limits, spec=spec)
+    members = encode_members({"cursor": cursor})
+    return PageCommand(method=spec.method, members=members, began=now, limits=limits, spec=spec)
