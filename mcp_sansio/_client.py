@@ -203,6 +203,10 @@ class Client(MachineBase):
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
+    def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
+        """Whether a result need not be parsed: it is that of the last time, but for what has been read."""
+        return self._calls.recognizes(wire_id, result)
+
     def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """Take one message in."""
         now = self.tick(now)
@@ -394,7 +398,8 @@ class Client(MachineBase):
             self._late(message.id)
             return
         try:
-            kind = result_head(message.result) if self.era is not Era.LEGACY else "complete"
+            head = self.era is not Era.LEGACY and message.result is not call.recognized
+            kind = result_head(message.result) if head else "complete"
             if kind == "input_required":
                 self._rounds.asked(call, structure(InputRequired, message.result), now)
                 return

@@ -15,7 +15,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias, TypeGuard, cast
 
@@ -87,6 +87,9 @@ class Malformed:
     data: bytes = b""
 
 
+Recognizes: TypeAlias = Callable[[RequestId, bytes], bool]
+"""Whether the result of a reply, by the id of the request and its bytes, is known to be well-formed."""
+
 Message: TypeAlias = Request | Notification | Response | ErrorResponse
 """A message, as far as JSON-RPC knows it."""
 
@@ -126,14 +129,18 @@ _NO_ID = f"id is neither an integer nor a string of at most {MAX_ID} characters"
 _MAX_COMMAS = 100_000  # in a whole batch line: what bounds the work of finding out how many messages it has
 
 
-def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malformed:
+def parse(
+    line: bytes, *, max_depth: int = MAX_DEPTH, recognizes: Recognizes | None = None
+) -> Message | Batch | Malformed:
     """Read one message. Never raises: whatever is wrong with it comes back as `Malformed`.
 
     Extra members are ignored, of duplicates the last wins. A result is not looked into, which matters for
-    large pages: `decode` and the typed readers of `_structure` check its depth and numbers.
+    large pages: `decode` and the typed readers of `_structure` check its depth and numbers. A compact reply
+    whose result is known (`recognizes`) is not parsed at all.
     """
+    reply = None if recognizes is None else _recognized(line, recognizes)
     if not line.lstrip().startswith(b"["):
-        return _parse_one(line, max_depth)
+        return reply or _parse_one(line, max_depth)
     if line.count(b",") > _MAX_COMMAS:
         return Malformed(INVALID_REQUEST, "a batch is too large", data=line[:_HEAD])
     try:
@@ -145,6 +152,17 @@ def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malfo
     if len(items) > MAX_BATCH:
         return Malformed(INVALID_REQUEST, f"a batch may have {MAX_BATCH} messages", data=line[:_HEAD])
     return Batch(tuple(_parse_one(bytes(item), max_depth) for item in items))
+
+
+_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":(0|[1-9][0-9]{0,14}),"result":')
+
+
+def _recognized(line: bytes, recognizes: Recognizes) -> Response | None:
+    head = _REPLY.match(line)
+    if head is None or not line.endswith(b"}"):
+        return None
+    wire_id, result = int(head[1]), line[head.end() : -1]
+    return Response(wire_id, result) if recognizes(wire_id, result) else None
 
 
 def _parse_one(line: bytes, max_depth: int) -> Message | Malformed:

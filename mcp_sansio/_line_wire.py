@@ -125,4 +125,5 @@ class LineWire:
             reason = f"a line of {line.size} bytes is over the limit"
             self._endpoint.receive(Malformed(INVALID_REQUEST, reason, data=line.head), now)
         else:
-            self._endpoint.receive(parse(line, max_depth=self._max_depth), now)
+            message = parse(line, max_depth=self._max_depth, recognizes=self._endpoint.recognizes)
+            self._endpoint.receive(message, now)

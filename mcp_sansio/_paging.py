@@ -12,7 +12,7 @@ import attrs
 from ._calls import Limits, encode_members
 from ._commands import Command
 from ._events import Op, PageListed
-from ._snapshot import ListSpec, Memory
+from ._memory import ListSpec, Memory
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -24,9 +24,7 @@ class PageCommand(Command):
     def read(self, op: Op, raw: bytes) -> PageListed:
         """The page, without what is malformed."""
         read = Memory(self.spec).read(0, raw)
-        items = tuple(entry[0] for entry in read.items if not isinstance(entry, str))
-        problems = tuple(entry for entry in read.items if isinstance(entry, str))
-        return PageListed(op, items, read.page.next_cursor, problems)
+        return PageListed(op, read.values, read.page.next_cursor, read.problems)
 
 
 def page_command(spec: ListSpec, cursor: str, now: float, limits: Limits | None = None) -> PageCommand:

@@ -32,8 +32,9 @@ from ._events import ArgumentCompleted, Op, OpFailed, PromptGone, PromptRendered
 from ._json import encode
 from ._list_layer import ListLayer
 from ._listing import Listing, ListingConfig
+from ._memory import ListSpec
 from ._paging import page_command
-from ._snapshot import ListSpec, Snapshot
+from ._snapshot import Snapshot
 from ._structure import structure
 from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports

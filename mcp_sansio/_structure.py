@@ -190,6 +190,17 @@ def structure_page(raw: bytes, result_key: str) -> Page:
     return Page(items, page.next_cursor, _ttl(ttl), _scope(scope), digest, page.meta, _nonsense(ttl, scope))
 
 
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def structure_items(raw: bytes) -> tuple[bytes, ...]:
+    """The items of an array. Raises `InvalidMessage` for anything else."""
+    try:
+        return tuple(map(bytes, _decode_items(raw)))
+    except _UNREADABLE as error:
+        raise invalid(error) from None
+
+
 @functools.lru_cache(maxsize=64)
 def _page_decoder(result_key: str) -> Callable[[bytes], Any]:
     hint, no_hint = msgspec.Raw, msgspec.Raw()
