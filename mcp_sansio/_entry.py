@@ -84,7 +84,8 @@ class Entry:
     visible: Callable[[str | None], bool] | None = attrs.field(default=None, kw_only=True)
     blocking: bool = attrs.field(default=True, kw_only=True)
     signature: Signature | None = attrs.field(default=None, kw_only=True)
-    _encoded: dict[str, bytes] = attrs.field(init=False, eq=False, repr=False, factory=dict[str, bytes])
+    forms: dict[str, bytes] = attrs.field(init=False, eq=False, repr=False, factory=dict[str, bytes])
+    """What `encoded` has returned, by shape."""
     fingerprint: bytes = attrs.field(
         init=False, eq=False, repr=False, default=attrs.Factory(_fingerprint, takes_self=True)
     )
@@ -140,9 +141,9 @@ class Entry:
 
     def encoded(self, shape: str) -> bytes:
         """The prompt as `prompts/list` shows it in the revisions of one `wire_shape`; made once."""
-        if shape not in self._encoded:
-            self._encoded[shape] = encode_typed(self.prompt, shape)
-        return self._encoded[shape]
+        if shape not in self.forms:
+            self.forms[shape] = encode_typed(self.prompt, shape)
+        return self.forms[shape]
 
     @cached_property
     def how(self) -> Signature:

@@ -124,7 +124,7 @@ class Memory:
         begin, end = before.begin, raw.rfind(before.raw[before.end : before.end + _MARK])
         frame = raw[:begin] + b"0" + raw[end:]
         old = before.page.items
-        first, last, middle = _difference(old, before.raw[begin : before.end] + b",", raw[begin:end] + b",")
+        first, last, middle = _difference(old, before.raw[begin : before.end + 1], raw[begin : end + 1])
         try:
             frame.decode()
             middle.decode()
@@ -153,14 +153,17 @@ def _pairs(page: PageRead) -> Iterable[tuple[bytes, Any]]:
 
 def _difference(items: tuple[bytes, ...], old: bytes, new: bytes) -> tuple[int, int, bytes]:
     """What `new` has in place of the items of `old` from `first` up to `last`. In these texts, the one that
-    is returned included, every item is followed by a comma.
+    is returned included, every item is followed by one byte, a comma or a bracket.
     """
+    if old == new:
+        return len(items), len(items), b""
     ends = [*accumulate(map(len, items))]
     begins = [0, *map(add, ends, count(1))]
     one, other = len(old), len(new)
-    first = bisect_right(begins, _common(min(one, other), lambda i, j: old[i:j] == new[i:j])) - 1
+    alike = _common(min(one, other), lambda i, j: old[i:j] == new[i:j])
+    first = bisect_right(begins, alike, hi=len(items)) - 1  # never all, for after the last there is no comma
     start = begins[first]
-    # The comma before the first item that is common again counts, so that an item ends there in both.
+    # The byte before the first item that is common again counts, so that an item ends there in both.
     room = min(one, other) - start + (start > 0)
     alike = _common(room, lambda i, j: old[one - j : one - i] == new[other - j : other - i])
     last = max(first, min(bisect_right(begins, one - alike), len(items)))

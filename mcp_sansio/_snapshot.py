@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 from typing import Any
 
@@ -49,7 +51,9 @@ class Snapshot:
         """Names added, removed and changed since `before`, each in list order."""
         new: Mapping[str, Any] = self.by_name
         old: Mapping[str, Any] = before.by_name if before is not None else {}
-        others = [name for name, item in new.items() if old.get(name) is not item]
+        if before is not None and self.items == before.items:  # which looks at what is not the same only
+            return (), (), ()
+        others = [*compress(new, map(is_not, new.values(), map(old.get, new)))]
         added = tuple(name for name in others if name not in old)
         some_left = len(old) > len(new) - len(added)
         removed = tuple(name for name in old if name not in new) if some_left else ()
