@@ -9,7 +9,6 @@ through `put`, for its exchange is one of many of its session.
 
 from __future__ import annotations
 
-import enum
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from ._errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from ._http_rules import EVENT_STREAM, JSON, accepts, status_of
 from ._json import RequestId, error_bytes
 from ._sse import COMMENT, encode_event
-from ._tables import Table
+from ._tables import Table, Word
 
 if TYPE_CHECKING:
     from ._http_server import HttpServer
@@ -63,7 +62,7 @@ class RequestHead:
     peer: object = None
 
 
-class Exchange(enum.Enum):
+class Exchange(Word):
     """How far an exchange is."""
 
     RECEIVING = "receiving"
@@ -73,7 +72,7 @@ class Exchange(enum.Enum):
     CLOSED = "closed"
 
 
-class ExchangeInput(enum.Enum):
+class ExchangeInput(Word):
     """What moves an exchange."""
 
     RECEIVED = "request complete"
