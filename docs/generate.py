@@ -168,7 +168,8 @@ STOREYS = {
     "Endpoints": ("_machine", "_timers", "_tables", "_calls", "_coalescer", "_input"),
     "The client": (
         *("_client", "_client_config", "_negotiation", "_welcome", "_subscription", "_rounds", "_incoming"),
-        *("_list_layer", "_listing", "_waiters", "_snapshot", "_commands", "_paging", "_prompt_client"),
+        *("_list_layer", "_listing", "_waiters", "_snapshot", "_memory"),
+        *("_commands", "_paging", "_prompt_client"),
     ),
     "The server": (
         *("_server", "_server_config", "_stream", "_routing", "_debts", "_topics"),

@@ -92,13 +92,14 @@ from ._layers import ClientLayer, ServerLayer
 from ._line_wire import LineWire
 from ._list_layer import ListLayer
 from ._listing import Listing, ListingConfig
+from ._memory import ListSpec
 from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._prompt_client import PromptClient, may_mean_unknown
 from ._prompt_server import PromptServer, PromptServerConfig
 from ._sealing import Keys, seal, unseal
 from ._server import Server
 from ._server_config import ServerConfig
-from ._snapshot import ListSpec, Snapshot
+from ._snapshot import Snapshot
 from ._stream import Stream
 from ._structure import structure, unstructure
 from ._types import (

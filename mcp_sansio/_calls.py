@@ -18,7 +18,7 @@ from ._checks import from_
 from ._contract import Send
 from ._errors import Failure, InvalidMessage, InvalidReply, LocalProtocolError, TimedOut
 from ._events import CallFailed, CallId, CallSucceeded, Op, ProgressReported
-from ._json import RequestId, decode, encode, notification_bytes, request_bytes
+from ._json import RequestId, decode, encode, encode_name, notification_bytes, request_bytes
 from ._json import members as object_members
 from ._machine import MachineBase
 from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
@@ -51,6 +51,10 @@ class Owner(Protocol):
         """The call is over; `call` is to be read only."""
 
 
+Recognizes = Callable[[bytes], bool]
+"""Whether a result is known to be well-formed and complete."""
+
+
 @attrs.frozen
 class Limits:
     """How long a call may take, in seconds; None is for ever. `quiet` is without progress, `total` in all."""
@@ -62,7 +66,8 @@ class Limits:
 @attrs.define(eq=False)
 class Call:
     """One request of ours. Layers read `id`, `method`, `op`, `rounds` (how often input was asked for) and
-    `wire_id` (that of the last leg; what is asked later has a higher one).
+    `wire_id` (that of the last leg; what is asked later has a higher one). `recognizes` tells whether a
+    result is for certain well-formed and complete, without reading it; `recognized` is the one that was.
     """
 
     id: CallId
@@ -75,6 +80,7 @@ class Call:
     op: Op | None
     wants_progress: bool
     urgent: bool
+    recognizes: Recognizes | None
     state: CallState = CALL.start
     quiet_at: float | None = None
     total_at: float | None = None
@@ -83,6 +89,7 @@ class Call:
     asked: Mapping[str, Any] | None = None
     answers: bytes = b""
     request_state: str | None = None
+    recognized: bytes | None = None
 
     def message(self, protocol_meta: bytes = b"") -> Send:
         """The request of the next leg; `protocol_meta` are the `_meta` members that the era asks for."""
@@ -110,22 +117,26 @@ def check_method(method: str) -> None:
     """Raise `LocalProtocolError` for a method that cannot be sent, before anything has happened."""
     if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # the caller may be untyped
         raise LocalProtocolError(f"a method is a string, not {method!r}")
-    encode(method)
+    encode_name(method)
 
 
 def encode_members(value: Mapping[str, Any] | None) -> bytes:
     """Encoded members of a params object; `LocalProtocolError` if it cannot be sent."""
-    if value and "_meta" in value:
+    if not value:
+        return b""
+    if "_meta" in value:
         raise LocalProtocolError("pass _meta with the `meta` argument")
-    return object_members(value or {})
+    return object_members(value)
 
 
 def encode_meta(meta: Mapping[str, Any] | None) -> bytes:
     """Encoded `_meta` members of the caller's own, trace context for example."""
-    for key in meta or {}:
+    if not meta:
+        return b""
+    for key in meta:
         if key in RESERVED_META:
             raise LocalProtocolError(f"_meta member {key!r} is set by the library")
-    return object_members(meta or {})
+    return object_members(meta)
 
 
 def encode_notification(
@@ -140,12 +151,13 @@ def encode_notification(
 class CallOptions(TypedDict, total=False):
     """What a call may be opened with, as `Calls.open` has it."""
 
-    meta: Mapping[str, Any] | None
+    meta: bytes
     limits: Limits | None
     owner: Owner | None
     op: Op | None
     progress: bool
     urgent: bool
+    recognizes: Recognizes | None
 
 
 class Calls:
@@ -165,21 +177,23 @@ class Calls:
     def open(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        members: bytes,
         now: float,
         *,
-        meta: Mapping[str, Any] | None = None,
+        meta: bytes = b"",
         limits: Limits | None = None,
         owner: Owner | None = None,
         op: Op | None = None,
         progress: bool = False,
         urgent: bool = False,
+        recognizes: Recognizes | None = None,
     ) -> Call:
-        """A new call, its clocks running; `LocalProtocolError`, with no effect, if it cannot be sent."""
+        """A new call, its clocks running: `members` and `meta` are those of its params, as `encode_members`
+        and `encode_meta` make them. `LocalProtocolError`, with no effect, for a method that cannot be sent.
+        """
         check_method(method)
-        members, extra = encode_members(params), encode_meta(meta)
         limits, identity = limits or self._limits, self._machine.new_call_id()
-        call = Call(identity, 0, method, members, extra, limits, owner, op, progress, urgent)
+        call = Call(identity, 0, method, members, meta, limits, owner, op, progress, urgent, recognizes)
         self._by_id[identity] = call
         self._start_leg(call, self._machine.tick(now))
         return call
@@ -219,6 +233,14 @@ class Calls:
         """The call that a reply with this id is for; None for an unknown or late one."""
         call = self._by_wire.get(wire_id) if type(wire_id) is int else None
         return call if call is not None and call.state is CallState.SENT else None
+
+    def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
+        """Whether `result` is known to be a well-formed and complete reply to this request."""
+        call = self.answered(wire_id)
+        if call is None or call.recognizes is None or not call.recognizes(result):
+            return False
+        call.recognized = result
+        return True
 
     def pulled(self, call: Call) -> None:
         """The wire has taken the call's current leg."""

@@ -52,11 +52,14 @@ class CatalogueSnapshot:
 
         None is before the first name. Prompts that are not `allowed` count as if they did not exist.
         """
-        page: list[Entry] = []
         start = 0 if name is None else bisect_right(self.names, name)
+        if allowed is None:
+            names = self.names[start : start + size]
+            return tuple(map(self.entries.__getitem__, names)), start + size < len(self.names)
+        page: list[Entry] = []
         for position in range(start, len(self.names)):
             entry = self.entries[self.names[position]]
-            if allowed is None or allowed(entry.prompt):
+            if allowed(entry.prompt):
                 if len(page) == size:
                     return tuple(page), True
                 page.append(entry)
@@ -64,12 +67,12 @@ class CatalogueSnapshot:
 
 
 def _snapshot(epoch: int, entries: Mapping[str, Entry], digest: str) -> CatalogueSnapshot:
-    restricted = any(entry.visible is not None for entry in entries.values())
+    restricted = bool(_audience(entries))
     return CatalogueSnapshot(epoch, MappingProxyType(entries), tuple(entries), digest, restricted)
 
 
 def _digest(entries: Iterable[Entry]) -> str:
-    return hashlib.sha256(b"".join(entry.fingerprint for entry in entries)).hexdigest()
+    return hashlib.sha256(b"".join([entry.fingerprint for entry in entries])).hexdigest()
 
 
 def _audience(entries: Mapping[str, Entry]) -> dict[str, object]:
@@ -105,7 +108,8 @@ class Catalogue:
         self.on_change: Callable[[], None] | None = None
         self._watchers: list[Callable[[], None]] = []
         self._max_prompts = max_prompts
-        self._snapshot = _snapshot(0, {}, _digest(()))
+        self._entries: dict[str, Entry] = {}  # those of the snapshot
+        self._snapshot = _snapshot(0, self._entries, _digest(()))
         self._draft: dict[str, Entry] | None = None  # while a batch is open
 
     @property
@@ -187,11 +191,11 @@ class Catalogue:
             self._draft = outer
         self._commit(draft)
 
-    def _edited(self) -> Mapping[str, Entry]:
-        return self._snapshot.entries if self._draft is None else self._draft
+    def _edited(self) -> dict[str, Entry]:
+        return self._entries if self._draft is None else self._draft
 
     def _begin(self) -> dict[str, Entry]:
-        return dict(self._snapshot.entries) if self._draft is None else self._draft
+        return dict(self._entries) if self._draft is None else self._draft
 
     def _insert(self, draft: dict[str, Entry], entry: Entry) -> None:
         if len(draft) >= self._max_prompts and entry.prompt.name not in draft:
@@ -212,10 +216,12 @@ class Catalogue:
             self._draft = draft
 
     def _publish(self, draft: dict[str, Entry]) -> None:
-        entries = {name: draft[name] for name in sorted(draft)}
+        names = sorted(draft)
+        entries = draft if names == [*draft] else {name: draft[name] for name in names}
         digest = _digest(entries.values())
         before = self._snapshot
         changed = digest != before.digest or _audience(entries) != _audience(before.entries)
+        self._entries = entries
         self._snapshot = _snapshot(before.epoch + changed, entries, digest)
         if changed:
             self._tell()

@@ -13,7 +13,18 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, TypeGuard, Unpack
 
-from ._calls import Call, CallOptions, Calls, Limits, Owner, Reply, cancellation, encode_notification
+from ._calls import (
+    Call,
+    CallOptions,
+    Calls,
+    Limits,
+    Owner,
+    Reply,
+    cancellation,
+    encode_members,
+    encode_meta,
+    encode_notification,
+)
 from ._client_config import ClientConfig
 from ._contract import Abandon, Carrier, Outgoing, Send
 from ._errors import (
@@ -64,7 +75,7 @@ _OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 
 class Client(MachineBase):
     """A client of one server, over one carrier after the other. `messages_sent` and `messages_received` count
-    what has gone over them.
+    what has gone over them; `limits` are those of requests without their own.
     """
 
     want_read = True
@@ -79,7 +90,8 @@ class Client(MachineBase):
         self._carrier: Carrier | None = None
         self._urgent: deque[Call | Outgoing] = deque()
         self._outbox: deque[Call | Outgoing] = deque()
-        self._calls = Calls(self, Limits(config.quiet_timeout, config.total_timeout), self._abandon)
+        self.limits: Limits = Limits(config.quiet_timeout, config.total_timeout)
+        self._calls = Calls(self, self.limits, self._abandon)
         self._rounds = RoundTrips(self, self._calls)
         self._incoming = IncomingRequests(self)
         self._negotiator = Negotiator(self)
@@ -141,8 +153,9 @@ class Client(MachineBase):
         """
         if method in _OWN_REQUESTS:
             raise LocalProtocolError(f"{method} is sent by the library itself")
+        members, extra = encode_members(params), encode_meta(meta)
         return self.open_call(
-            method, params, now, meta=meta, limits=limits, progress=progress, owner=layer, op=op
+            method, members, now, meta=extra, limits=limits, progress=progress, owner=layer, op=op
         ).id
 
     def notify(self, method: str, params: Mapping[str, Any] | None, now: float) -> None:
@@ -194,6 +207,10 @@ class Client(MachineBase):
     def carried_by(self, carrier: Carrier) -> bool:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
+
+    def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
+        """Whether a result need not be parsed: it is that of the last time, but for what has been read."""
+        return self._calls.recognizes(wire_id, result)
 
     def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """Take one message in."""
@@ -279,16 +296,12 @@ class Client(MachineBase):
 
     # --- for the negotiator, the channels and layers ---
 
-    def open_call(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        now: float,
-        **options: Unpack[CallOptions],
-    ) -> Call:
-        """`request`, for those who need the call itself; one that is `urgent` passes the barrier."""
+    def open_call(self, method: str, members: bytes, now: float, **options: Unpack[CallOptions]) -> Call:
+        """`request` for those who have encoded what they ask, and need the call itself; one that is `urgent`
+        passes the barrier.
+        """
         self._check_open()
-        call = self._calls.open(method, params, now, **options)
+        call = self._calls.open(method, members, now, **options)
         self._post(call, urgent=call.urgent)
         return call
 
@@ -390,7 +403,8 @@ class Client(MachineBase):
             self._late(message.id)
             return
         try:
-            kind = result_head(message.result) if self.era is not Era.LEGACY else "complete"
+            head = self.era is not Era.LEGACY and message.result is not call.recognized
+            kind = result_head(message.result) if head else "complete"
             if kind == "input_required":
                 self._rounds.asked(call, structure(InputRequired, message.result), now)
                 return

@@ -63,7 +63,7 @@ class ClientConfig:
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The configured revisions of one era, newest first."""
-        return newest_first(self.versions, era)
+        return newest_first(tuple(self.versions), era)
 
     def delay(self, attempt: int) -> float:
         """How long to back off before retry number `attempt`, counted from 0."""

@@ -8,9 +8,9 @@ declared what the command needs. Each command ends once, by an event.
 from __future__ import annotations
 
 import abc
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import attrs
 
@@ -25,26 +25,28 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False, kw_only=True)
 class Command(abc.ABC):
-    """A command under way: `began` is when it was given, and `limits` are its own, if it has any; `call` is
-    its request, if it has had one, and `late` what becomes of it if it waits too long for one.
+    """A command under way: `began` is when it was given, `members` and `meta` are those of its params,
+    encoded, and `limits` are its own, if it has any; `call` is its request, if it has had one, `timed`
+    whether a timer has been set for it, and `late` what becomes of it if it waits too long for a request.
     """
 
     method: str
-    params: Mapping[str, Any]
     began: float
+    members: bytes = b""
     limits: Limits | None = None
-    meta: Mapping[str, Any] | None = None
+    meta: bytes = b""
     progress: bool = False
     call: CallId | None = None
+    timed: bool = False
     late: TimedOut = attrs.field(default=TimedOut("total", 0.0))
 
     def gate(self, client: Client) -> NotSupported | None:
         """What the server has not declared, besides what is listed."""
         return None
 
-    def prepare(self, client: Client) -> Mapping[str, Any]:
+    def prepare(self, client: Client) -> bytes:
         """The request is about to be made: its params in the form that the negotiated revision has."""
-        return self.params
+        return self.members
 
     @abc.abstractmethod
     def read(self, op: Op, raw: bytes) -> Event:
@@ -84,21 +86,22 @@ class Commands:
         elif gate is not None or not self._listing.ready:
             self._wait(op, command, now)
         else:
-            client.cancel_timer(self._expired, op)
-            command.call = client.request(
+            self._untimed(op, command)
+            command.call = client.open_call(
                 command.method,
                 command.prepare(client),
                 now,
                 meta=command.meta,
                 limits=self._limits(command, now),
                 progress=command.progress,
-                layer=self._owner,
+                owner=self._owner,
                 op=op,
-            )
+            ).id
 
     def send_again(self, op: Op, now: float) -> None:
         """Have the request made once more, but not now, inside its loss."""
-        self._commands[op].call = None
+        command = self._commands[op]
+        command.call, command.timed = None, True
         self._client.set_timer(self._send_again, now, op)
 
     def opened(self, now: float) -> None:
@@ -127,11 +130,16 @@ class Commands:
     def end(self, op: Op, event: Event, now: float) -> None:
         """End a command by `event`, and its request with it."""
         command = self._commands.pop(op)
-        for timer in (self._expired, self._send_again):
-            self._client.cancel_timer(timer, op)
+        self._untimed(op, command)
         if command.call is not None:
             self._client.cancel(command.call, now)
         self._client.emit(event)
+
+    def _untimed(self, op: Op, command: Command) -> None:
+        if command.timed:
+            for timer in (self._expired, self._send_again):
+                self._client.cancel_timer(timer, op)
+            command.timed = False
 
     def _gate(self, command: Command) -> NotSupported | None:
         return self._listing.gate() or (command.gate(self._client) if self._listing.ready else None)
@@ -139,12 +147,12 @@ class Commands:
     def _limits(self, command: Command, now: float) -> Limits:
         """The total clock runs from the command on, the quiet one from the request."""
         given = self._given(command)
-        left = None if given.total is None else max(0.0, given.total - (now - command.began))
-        return Limits(given.quiet, left)
+        if given.total is None or now == command.began:
+            return given
+        return Limits(given.quiet, max(0.0, given.total - (now - command.began)))
 
     def _given(self, command: Command) -> Limits:
-        config = self._client.config
-        return command.limits or Limits(config.quiet_timeout, config.total_timeout)
+        return command.limits or self._client.limits
 
     def _wait(self, op: Op, command: Command, now: float) -> None:
         limits = self._limits(command, now)
@@ -155,6 +163,7 @@ class Commands:
             ends.append((limits.total, TimedOut("total", self._given(command).total or 0.0)))
         if ends:
             seconds, command.late = min(ends, key=itemgetter(0))
+            command.timed = True
             self._client.set_timer(self._expired, now + seconds, op)
 
     def _expired(self, key: Hashable, now: float) -> None:

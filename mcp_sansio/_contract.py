@@ -128,6 +128,12 @@ class Endpoint(Protocol):
         """Whether this is still the carrier; what an old wire has to say means nothing."""
         ...
 
+    def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
+        """Whether what stands where the result of a reply stands is known to be well-formed. What a wire has
+        asked about is received next.
+        """
+        ...
+
     def receive(self, message: Message | Batch | Malformed, now: float) -> None:
         """One incoming message."""
 

@@ -19,7 +19,7 @@ from ._plain import shown
 from ._signature import ASKED, Signature, describe, is_asynchronous, signature_of
 from ._structure import encode_typed
 from ._types import Icon, Prompt
-from ._versions import ALL_VERSIONS
+from ._versions import ALL_VERSIONS, wire_shape
 
 MAX_NAME_SIZE = 1024
 """The longest name of a prompt, in bytes of UTF-8: every cursor carries one."""
@@ -54,7 +54,7 @@ def _copy(completers: Mapping[str, Completer] | None) -> Mapping[str, Completer]
 
 def _fingerprint(entry: Entry) -> bytes:
     try:
-        encoded = encode_typed(entry.prompt, ALL_VERSIONS[-1])
+        encoded = entry.encoded(wire_shape(ALL_VERSIONS[-1]))
     except LocalProtocolError as error:
         raise LocalProtocolError(f"prompt {shown(entry.prompt.name)} cannot be listed: {error}") from error
     return hashlib.sha256(encoded).digest()
@@ -84,6 +84,8 @@ class Entry:
     visible: Callable[[str | None], bool] | None = attrs.field(default=None, kw_only=True)
     blocking: bool = attrs.field(default=True, kw_only=True)
     signature: Signature | None = attrs.field(default=None, kw_only=True)
+    forms: dict[str, bytes] = attrs.field(init=False, eq=False, repr=False, factory=dict[str, bytes])
+    """What `encoded` has returned, by shape."""
     fingerprint: bytes = attrs.field(
         init=False, eq=False, repr=False, default=attrs.Factory(_fingerprint, takes_self=True)
     )
@@ -136,6 +138,12 @@ class Entry:
         return cls(
             prompt, function, completers, visible=visible, blocking=blocking, signature=found.signature
         )
+
+    def encoded(self, shape: str) -> bytes:
+        """The prompt as `prompts/list` shows it in the revisions of one `wire_shape`; made once."""
+        if shape not in self.forms:
+            self.forms[shape] = encode_typed(self.prompt, shape)
+        return self.forms[shape]
 
     @cached_property
     def how(self) -> Signature:

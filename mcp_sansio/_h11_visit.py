@@ -5,12 +5,10 @@ Here is what can be said of it without bytes; `_h11_server` does the rest.
 
 from __future__ import annotations
 
-import enum
-
 import attrs
 
 from ._checks import from_
-from ._tables import Table
+from ._tables import Table, Word
 
 
 @attrs.frozen(kw_only=True)
@@ -32,7 +30,7 @@ class H11Config:
     max_pipelined: int = attrs.field(default=65_536, validator=from_(1))
 
 
-class Visit(enum.Enum):
+class Visit(Word):
     """How far a connection is with the request of the moment."""
 
     DUE = "request due"
@@ -45,7 +43,7 @@ class Visit(enum.Enum):
     CLOSED = "closed"
 
 
-class VisitInput(enum.Enum):
+class VisitInput(Word):
     """What moves a connection."""
 
     BYTES = "first bytes"

@@ -9,7 +9,6 @@ through `put`, for its exchange is one of many of its session.
 
 from __future__ import annotations
 
-import enum
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from ._http_rules import EVENT_STREAM, JSON, accepts, status_of
 from ._json import RequestId, error_bytes
 from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._sse import COMMENT, encode_event
-from ._tables import Table
+from ._tables import Table, Word
 
 if TYPE_CHECKING:
     from ._http_server import HttpServer
@@ -64,7 +63,7 @@ class RequestHead:
     peer: object = None
 
 
-class Exchange(enum.Enum):
+class Exchange(Word):
     """How far an exchange is."""
 
     RECEIVING = "receiving"
@@ -74,7 +73,7 @@ class Exchange(enum.Enum):
     CLOSED = "closed"
 
 
-class ExchangeInput(enum.Enum):
+class ExchangeInput(Word):
     """What moves an exchange."""
 
     RECEIVED = "request complete"

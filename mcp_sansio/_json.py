@@ -11,10 +11,11 @@ the caller of a spoilt reply hears of it at once instead of after its timeout.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Any, TypeAlias, TypeGuard, cast
 
@@ -86,6 +87,9 @@ class Malformed:
     data: bytes = b""
 
 
+Recognizes: TypeAlias = Callable[[RequestId, bytes], bool]
+"""Whether the result of a reply, by the id of the request and its bytes, is known to be well-formed."""
+
 Message: TypeAlias = Request | Notification | Response | ErrorResponse
 """A message, as far as JSON-RPC knows it."""
 
@@ -125,14 +129,18 @@ _NO_ID = f"id is neither an integer nor a string of at most {MAX_ID} characters"
 _MAX_COMMAS = 100_000  # in a whole batch line: what bounds the work of finding out how many messages it has
 
 
-def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malformed:
+def parse(
+    line: bytes, *, max_depth: int = MAX_DEPTH, recognizes: Recognizes | None = None
+) -> Message | Batch | Malformed:
     """Read one message. Never raises: whatever is wrong with it comes back as `Malformed`.
 
     Extra members are ignored, of duplicates the last wins. A result is not looked into, which matters for
-    large pages: `decode` and the typed readers of `_structure` check its depth and numbers.
+    large pages: `decode` and the typed readers of `_structure` check its depth and numbers. A compact reply
+    whose result is known (`recognizes`) is not parsed at all.
     """
+    reply = None if recognizes is None else _recognized(line, recognizes)
     if not line.lstrip().startswith(b"["):
-        return _parse_one(line, max_depth)
+        return reply or _parse_one(line, max_depth)
     if line.count(b",") > _MAX_COMMAS:
         return Malformed(INVALID_REQUEST, "a batch is too large", data=line[:_HEAD])
     try:
@@ -144,6 +152,17 @@ def parse(line: bytes, *, max_depth: int = MAX_DEPTH) -> Message | Batch | Malfo
     if len(items) > MAX_BATCH:
         return Malformed(INVALID_REQUEST, f"a batch may have {MAX_BATCH} messages", data=line[:_HEAD])
     return Batch(tuple(_parse_one(bytes(item), max_depth) for item in items))
+
+
+_REPLY = re.compile(rb'\{"jsonrpc":"2\.0","id":(0|[1-9][0-9]{0,14}),"result":')
+
+
+def _recognized(line: bytes, recognizes: Recognizes) -> Response | None:
+    head = _REPLY.match(line)
+    if head is None or not line.endswith(b"}"):
+        return None
+    wire_id, result = int(head[1]), line[head.end() : -1]
+    return Response(wire_id, result) if recognizes(wire_id, result) else None
 
 
 def _parse_one(line: bytes, max_depth: int) -> Message | Malformed:
@@ -331,28 +350,26 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 def _check(value: Any, depth: int) -> None:
     """Refuse what msgspec would change: NaN to null, number keys to text, objects to a form of its own."""
-    if isinstance(value, float):
+    kind = value.__class__
+    if issubclass(kind, float):
         if not math.isfinite(value):
             raise LocalProtocolError(f"JSON has no {value}")
-    elif not isinstance(value, (str, int, type(None))):
+    elif not issubclass(kind, (str, int, type(None))):
         if depth == 0:
             raise LocalProtocolError(f"nested deeper than {MAX_DEPTH}")
-        for item in _items(value):
+        for item in value if issubclass(kind, (list, tuple)) else _values(value):
             if type(item) not in _PLAIN:  # most are, and a call for each would double the time
                 _check(item, depth - 1)
 
 
-def _items(value: Any) -> Iterable[Any]:
-    """What an array or object holds, after checking that the keys of an object are strings."""
-    if isinstance(value, (list, tuple)):
-        return cast("Iterable[Any]", value)
-    if not isinstance(value, (dict, Mapping)):  # the first for speed
+def _values(value: Any) -> Iterable[Any]:
+    """What an object holds, after checking that its keys are strings."""
+    if not issubclass(type(value), (dict, Mapping)):  # the first for speed
         raise LocalProtocolError(f"JSON has no form for {type(value).__name__}")
-    members = cast("Mapping[object, Any]", value)
-    for key in members:
+    for key in value:
         if not isinstance(key, str):
             raise LocalProtocolError(f"a key in JSON is a string, not {key!r}")
-    return members.values()
+    return value.values()  # type: ignore[no-any-return]
 
 
 _SCALARS_AND_LISTS: tuple[type[Any], ...] = (str, int, float, list, tuple)
@@ -374,19 +391,31 @@ def members(obj: Mapping[str, Any]) -> bytes:
 
     Raises as `encode`, and `LocalProtocolError` for what is no mapping.
     """
-    if not isinstance(cast("object", obj), Mapping):
+    if not isinstance(cast("object", obj), (dict, Mapping)):
         raise LocalProtocolError(f"expected a mapping, got {type(obj).__name__}")
-    return encode(obj)[1:-1]
+    return encode(obj)[1:-1] if obj else b""
+
+
+encode_name = functools.lru_cache(maxsize=256)(encode)
+"""`encode` for strings of which there are few: the methods of messages."""
+
+
+def _encode_id(id: RequestId | None) -> bytes:
+    return b"%d" % id if type(id) is int else encode(id)
 
 
 def request_bytes(id: RequestId, method: str, params: bytes | None, meta: bytes | None) -> bytes:
     """An encoded request. `params` are an encoded object without `_meta`, `meta` the `members` of it."""
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (encode(id), encode(method), _params(params, meta))
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (
+        _encode_id(id),
+        encode_name(method),
+        _params(params, meta),
+    )
 
 
 def notification_bytes(method: str, params: bytes | None, meta: bytes | None) -> bytes:
     """An encoded notification; `params` and `meta` as for `request_bytes`."""
-    return b'{"jsonrpc":"2.0","method":%b%b}' % (encode(method), _params(params, meta))
+    return b'{"jsonrpc":"2.0","method":%b%b}' % (encode_name(method), _params(params, meta))
 
 
 def _params(params: bytes | None, meta: bytes | None) -> bytes:
@@ -399,7 +428,7 @@ def _params(params: bytes | None, meta: bytes | None) -> bytes:
 
 def result_bytes(id: RequestId, result: bytes) -> bytes:
     """An encoded success reply around an encoded result."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode_id(id), result)
 
 
 def error_bytes(id: RequestId | None, error: RpcError, *, omit_null_id: bool) -> bytes:
@@ -407,5 +436,5 @@ def error_bytes(id: RequestId | None, error: RpcError, *, omit_null_id: bool) ->
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data
-    shown = b"" if id is None and omit_null_id else b'"id":%b,' % encode(id)
+    shown = b"" if id is None and omit_null_id else b'"id":%b,' % _encode_id(id)
     return b'{"jsonrpc":"2.0",%b"error":%b}' % (shown, encode(body))

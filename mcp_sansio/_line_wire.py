@@ -77,24 +77,25 @@ class LineWire:
 
     def data_to_send(self) -> list[bytes]:
         """Every message that may leave now, as buffers to be written in this order."""
-        chunks, self._last = self._last + self._pull(), []
-        if not self.closed and (self._endpoint.done or not self._carries):
+        chunks, self._last = self._last, []
+        carries = self._carries
+        if carries:
+            self._pull(chunks)
+        if (not carries or self._endpoint.done) and not self.closed:
             self._move(ChannelInput.CLOSE)
             self._move(ChannelInput.DRAINED)
         return chunks
 
-    def _pull(self) -> list[bytes]:
-        chunks: list[bytes] = []
-        while self._carries and (out := self._endpoint.next_outgoing()) is not None:
+    def _pull(self, chunks: list[bytes]) -> None:
+        while (out := self._endpoint.next_outgoing()) is not None:
             if isinstance(out, Send):
                 if self._on_message is not None:
                     self._on_message(MessagePassed(True, out.data))
                 chunks += (out.data, b"\n")
-        return chunks
 
     @property
     def _carries(self) -> bool:
-        return not self.closed and self._endpoint.carried_by(self._carrier)
+        return self._state is not Channel.CLOSED and self._endpoint.carried_by(self._carrier)
 
     def close(self, now: float) -> None:
         """No more input, and no output but what is queued: `closed` turns true when that has been drained.
@@ -102,7 +103,7 @@ class LineWire:
         """
         self._move(ChannelInput.CLOSE)
         if self._carries:
-            self._last += self._pull()
+            self._pull(self._last)
             self._endpoint.detach("closed", now)
 
     def abort(self, now: float, reason: str = "aborted") -> None:
@@ -124,4 +125,5 @@ class LineWire:
             reason = f"a line of {line.size} bytes is over the limit"
             self._endpoint.receive(Malformed(INVALID_REQUEST, reason, data=line.head), now)
         else:
-            self._endpoint.receive(parse(line, max_depth=self._max_depth), now)
+            message = parse(line, max_depth=self._max_depth, recognizes=self._endpoint.recognizes)
+            self._endpoint.receive(message, now)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._layers import ClientLayer
 from ._listing import Listing, ListingConfig
+from ._memory import ListSpec
 from ._plain import member
-from ._snapshot import ListSpec, Snapshot
+from ._snapshot import Snapshot
 
 if TYPE_CHECKING:
     from ._client import Client

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from ._calls import Call, Limits, Outcome, Reply
+from ._calls import Call, Limits, Outcome, Reply, encode_members
 from ._checks import from_
 from ._coalescer import Coalescer
 from ._errors import (
@@ -31,7 +31,8 @@ from ._errors import (
     RpcError,
 )
 from ._events import Diagnostic, Invalidated, Listed, Op, OpFailed, Updated, WalkFailed
-from ._snapshot import Collector, ListSpec, Memory, Snapshot
+from ._memory import ListSpec, Memory
+from ._snapshot import Collector, Snapshot
 from ._tables import WALK, Walk, WalkInput
 from ._versions import Era
 from ._waiters import Answer, Result, Waiters
@@ -314,13 +315,15 @@ class Listing:
             self._client.cancel_timer(self._calmed)
         eager, self._eager = self._eager, False
         self._waiters.started()
-        call = self._request(None, now)
+        call = self._request(None, 0, now)
         collector = Collector(self.spec, self._memory, self.config.max_items)
         self._running = _Running(self.epoch, eager, restarted, call.wire_id, call, collector)
 
-    def _request(self, cursor: str | None, now: float) -> Call:
-        params = {} if cursor is None else {"cursor": cursor}
-        return self._client.open_call(self.spec.method, params, now, owner=self)
+    def _request(self, cursor: str | None, number: int, now: float) -> Call:
+        """Ask for page `number` of a walk."""
+        members = b"" if cursor is None else encode_members({"cursor": cursor})
+        recognizes = partial(self._memory.recognizes, number)
+        return self._client.open_call(self.spec.method, members, now, owner=self, recognizes=recognizes)
 
     # --- pages ---
 
@@ -339,7 +342,7 @@ class Listing:
             self._publish(walk, now)
         else:
             walk.cursor = cursor
-            walk.call = self._request(cursor, now)
+            walk.call = self._request(cursor, collector.pages, now)
 
     def _lifetime(self) -> float:
         """How long a page without `ttlMs` is fresh: the modern era says not at all."""
@@ -397,7 +400,7 @@ class Listing:
     def _ask_again(self, key: Hashable, now: float) -> None:
         """A page whose exchange was lost is safe to ask for again."""
         walk = cast("_Running", key)
-        walk.call = self._request(walk.cursor, now)
+        walk.call = self._request(walk.cursor, walk.collector.pages, now)
 
     def _walk_failed(self, walk: _Running, reason: str, failure: Failure | None, now: float) -> None:
         """Keep the last snapshot; try again only for those who want to be kept up to date. Who does not

@@ -18,7 +18,7 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ._calls import Call, Limits, Outcome
+from ._calls import Call, Limits, Outcome, encode_members
 from ._contract import Send
 from ._errors import (
     HEADER_MISMATCH,
@@ -53,8 +53,11 @@ CREDENTIALS = (401, 403, 407)
 """The HTTP statuses that say something about our credentials, and so nothing about anything else."""
 
 
+_ERAS = {Negotiation.MODERN: Era.MODERN, Negotiation.LEGACY: Era.LEGACY}
+
+
 class Negotiator:
-    """The era of one client."""
+    """The era of one client; `era` and `version` are None until they are known."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -71,18 +74,14 @@ class Negotiator:
         self._version_probed = ""
         self._welcome = Welcome((), {}, None, None)
         self._checked = self._expires = -math.inf
+        self.era: Era | None = None
         self.version: str | None = None
         self.meta = b""
 
     @property
     def ready(self) -> bool:
         """Whether anything but negotiation may leave."""
-        return self._state in (Negotiation.MODERN, Negotiation.LEGACY)
-
-    @property
-    def era(self) -> Era | None:
-        """The server's era, once it is known."""
-        return {Negotiation.MODERN: Era.MODERN, Negotiation.LEGACY: Era.LEGACY}.get(self._state)
+        return self.era is not None
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -168,6 +167,7 @@ class Negotiator:
 
     def _move(self, event: NegotiationInput) -> None:
         self._state = NEGOTIATION.next(self._state, event)
+        self.era = _ERAS.get(self._state)
 
     # --- server/discover ---
 
@@ -176,7 +176,7 @@ class Negotiator:
         self._version_probed = version
         if self._probe is None:  # one at a time: else its answer is awaited once more
             self._probe = self._client.open_call(
-                "server/discover", None, now, limits=Limits(), owner=self, urgent=True
+                "server/discover", b"", now, limits=Limits(), owner=self, urgent=True
             )
             self._probe.meta = self._meta(version)
         self._client.set_timer(self._silent, now + self._config.probe_timeout)
@@ -254,7 +254,7 @@ class Negotiator:
         if self._probe is None and now >= self._expires and now > self._checked:
             limits = Limits(total=self._config.probe_timeout)
             self._probe = self._client.open_call(
-                "server/discover", None, now, limits=limits, owner=self, urgent=True
+                "server/discover", b"", now, limits=limits, owner=self, urgent=True
             )
         return self._probe is not None
 
@@ -278,7 +278,7 @@ class Negotiator:
             "capabilities": dict(self._config.capabilities),
             "clientInfo": unstructure(self._config.info, version),
         }
-        self._client.open_call("initialize", params, now, owner=self, urgent=True)
+        self._client.open_call("initialize", encode_members(params), now, owner=self, urgent=True)
 
     def _shaken(self, outcome: Outcome, now: float) -> None:
         try:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import attrs
 
-from ._calls import Limits
+from ._calls import Limits, encode_members
 from ._commands import Command
 from ._events import Op, PageListed
-from ._snapshot import ListSpec, Memory
+from ._memory import ListSpec, Memory
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -24,11 +24,10 @@ class PageCommand(Command):
     def read(self, op: Op, raw: bytes) -> PageListed:
         """The page, without what is malformed."""
         read = Memory(self.spec).read(0, raw)
-        items = tuple(entry[0] for entry in read.items if not isinstance(entry, str))
-        problems = tuple(entry for entry in read.items if isinstance(entry, str))
-        return PageListed(op, items, read.page.next_cursor, problems)
+        return PageListed(op, read.values, read.page.next_cursor, read.problems)
 
 
 def page_command(spec: ListSpec, cursor: str, now: float, limits: Limits | None = None) -> PageCommand:
     """The command for the page at `cursor`."""
-    return PageCommand(method=spec.method, params={"cursor": cursor}, began=now, limits=limits, spec=spec)
+    members = encode_members({"cursor": cursor})
+    return PageCommand(method=spec.method, members=members, began=now, limits=limits, spec=spec)

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from ._calls import Call, Limits, Outcome, encode_meta
+from ._calls import Call, Limits, Outcome, encode_members, encode_meta
 from ._client import Client
 from ._commands import Command, Commands
 from ._errors import (
@@ -30,11 +30,12 @@ from ._errors import (
     RpcError,
 )
 from ._events import ArgumentCompleted, Op, OpFailed, PromptGone, PromptRendered
-from ._json import decode, encode
+from ._json import encode
 from ._list_layer import ListLayer
 from ._listing import Listing, ListingConfig
+from ._memory import ListSpec
 from ._paging import page_command
-from ._snapshot import ListSpec, Snapshot
+from ._snapshot import Snapshot
 from ._structure import structure
 from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports
@@ -74,9 +75,9 @@ class _Get(Command):
     resent: bool = False
     retried: bool = False
 
-    def prepare(self, client: Client) -> Mapping[str, Any]:
+    def prepare(self, client: Client) -> bytes:
         self.moves = self.listing.moves
-        return self.params
+        return self.members
 
     def read(self, op: Op, raw: bytes) -> PromptRendered:
         return PromptRendered(op, structure(GetPromptResult, raw))
@@ -96,7 +97,7 @@ class _CompleteResult:
 class _Complete(Command):
     """A completion under way."""
 
-    context: Mapping[str, str]
+    context: bytes
 
     def gate(self, client: Client) -> NotSupported | None:
         """2024-11-05 has no such capability: try, and accept -32601."""
@@ -105,10 +106,10 @@ class _Complete(Command):
             return None
         return NotSupported("completions")
 
-    def prepare(self, client: Client) -> Mapping[str, Any]:
+    def prepare(self, client: Client) -> bytes:
         if self.context and _supports(client, "completion_context"):
-            return {**self.params, "context": {"arguments": self.context}}
-        return self.params
+            return self.members + b"," + self.context
+        return self.members
 
     def read(self, op: Op, raw: bytes) -> ArgumentCompleted:
         return ArgumentCompleted(op, structure(_CompleteResult, raw).completion)
@@ -171,15 +172,14 @@ class PromptClient(ListLayer):
         params: dict[str, Any] = {"name": _string("name", name)}
         if arguments:
             params["arguments"] = _strings("arguments", arguments)
-        encode(params)
-        copied = decode(b"{" + encode_meta(meta) + b"}")
+        members, extra = encode_members(params), encode_meta(meta)
         op, now = self.begin("get", now)
         get = _Get(
             method="prompts/get",
-            params=params,
+            members=members,
             began=now,
             limits=limits,
-            meta=copied,
+            meta=extra,
             progress=progress,
             name=name,
             listing=self.listing,
@@ -204,10 +204,11 @@ class PromptClient(ListLayer):
             "argument": {"name": _string("argument", argument), "value": _string("value", value)},
         }
         known = _strings("context", context or {})
-        encode([params, known])
+        members = encode_members(params)
+        encoded = encode_members({"context": {"arguments": known}}) if known else b""
         op, now = self.begin("complete", now)
         complete = _Complete(
-            method="completion/complete", params=params, began=now, limits=limits, context=known
+            method="completion/complete", members=members, began=now, limits=limits, context=encoded
         )
         self._commands.begin(op, complete, now)
         return op

@@ -27,12 +27,13 @@ from ._errors import (
     RpcError,
 )
 from ._events import CompletionRequested, IncomingRequest, PromptRequested
+from ._json import encode
 from ._layers import ServerLayer
 from ._plain import is_object, member, shown, text
 from ._request_state import Origin, StateSeal
 from ._sealing import Keys, seal, unseal
 from ._signature import Unconvertible
-from ._structure import SNAPSHOT_DIGEST, encode_typed, unstructure_typed
+from ._structure import SNAPSHOT_DIGEST, unstructure_typed
 from ._types import LIST_CHANGED, TOPIC, Completion, InputRequired, Prompt
 from ._versions import Era, supports, wire_shape
 
@@ -87,8 +88,12 @@ class PromptServer(ServerLayer):
         self.config = config
         self.on_change: Callable[[str], None] | None = None
         self.failure: str | None = None
+        self._handlers = {
+            "prompts/list": self._list,
+            "prompts/get": self._get,
+            "completion/complete": self._complete,
+        }
         self._states = StateSeal(config.keys, config.label, config.state_ttl, config.unix_offset)
-        self._encoded: dict[tuple[bytes, str], bytes] = {}
         self._pages: dict[tuple[str, str | None], tuple[bytes, str | None]] = {}
         self._pages_of: CatalogueSnapshot | None = None
         catalogue.watch(self._changed)
@@ -111,13 +116,8 @@ class PromptServer(ServerLayer):
         if self.failure is not None:
             self.server.fail(request, self.failure, now)
             return
-        handler = {
-            "prompts/list": self._list,
-            "prompts/get": self._get,
-            "completion/complete": self._complete,
-        }[request.method]
         try:
-            handler(request, params, now)
+            self._handlers[request.method](request, params, now)
         except _Refused as refused:
             self.server.refuse(request, refused.error, now)
         except _HookFailed as failed:
@@ -155,19 +155,12 @@ class PromptServer(ServerLayer):
             self.on_change(TOPIC)
 
     def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
-        version = request.version
-        snapshot = self._current()
-        prompts, last = self._page(snapshot, wire_shape(version), self._position(request, params), request)
-        private = self._private(snapshot)
-        result: dict[str, Any] = {} if private else {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
+        result, last = self._page(request, self._position(request, params))
         if last is not None:
-            result["nextCursor"] = seal(self.config.keys, "cursor", self._binding(request), last.encode())
-        if supports(version, "cache_hints"):
-            result["ttlMs"] = int(self.config.ttl * 1000)
-            result["cacheScope"] = "private" if private else "public"
-        rest = self.server.encode_result(version, result)[1:-1]
+            cursor = seal(self.config.keys, "cursor", self._binding(request), last.encode())
+            result = b'%b,"nextCursor":%b}' % (result[:-1], encode(cursor))
         self.server.catch_up(request, TOPIC)
-        self.server.answer(request, b'{"prompts":%b%b}' % (prompts, b"," + rest if rest else b""), now)
+        self.server.answer(request, result, now)
 
     def _binding(self, request: IncomingRequest) -> tuple[str, ...]:
         who = () if request.principal is None else (request.principal,)
@@ -185,42 +178,39 @@ class PromptServer(ServerLayer):
             raise _Refused(INVALID_PARAMS, "cursor: not issued here")
         return name.decode()
 
-    def _current(self) -> CatalogueSnapshot:
-        """The snapshot to answer from; what was encoded for prompts that it still has is kept."""
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        """The result for a page, but for its cursor, and the name that the next one starts after."""
         snapshot = self.catalogue.snapshot
-        if self._pages_of is not snapshot:
-            listed = {entry.fingerprint for entry in snapshot.entries.values()}
-            self._encoded = {key: raw for key, raw in self._encoded.items() if key[0] in listed}
-            self._pages, self._pages_of = {}, snapshot
-        return snapshot
-
-    def _page(
-        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, request: IncomingRequest
-    ) -> tuple[bytes, str | None]:
-        """The encoded prompts of a page, and the name that the next one starts after."""
         if self._private(snapshot):
-            return self._encode_page(snapshot, shape, start, request.principal)
-        key = (shape, start)
+            return self._encode_page(snapshot, request.version, start, request.principal)
+        if self._pages_of is not snapshot:
+            self._pages, self._pages_of = {}, snapshot
+        key = (request.version, start)
         if key not in self._pages:
             # Cursors of old snapshots can start a page anywhere.
             if len(self._pages) >= self.config.kept_pages:
                 self._pages.clear()
-            self._pages[key] = self._encode_page(snapshot, shape, start, None)
+            self._pages[key] = self._encode_page(snapshot, request.version, start, None)
         return self._pages[key]
 
     def _encode_page(
-        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, principal: str | None
+        self, snapshot: CatalogueSnapshot, version: str, start: str | None, principal: str | None
     ) -> tuple[bytes, str | None]:
-        allowed = self._allowed(snapshot, principal)
+        allowed, shape = self._allowed(snapshot, principal), wire_shape(version)
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
-        prompts = b",".join([self._encode(entry, shape) for entry in entries])
-        return b"[" + prompts + b"]", entries[-1].prompt.name if more else None
+        prompts = b",".join([entry.forms.get(shape) or entry.encoded(shape) for entry in entries])
+        rest = self.server.encode_result(version, self._hints(snapshot, version))[1:-1]
+        result = b'{"prompts":[%b]%b}' % (prompts, b"," + rest if rest else b"")
+        return result, entries[-1].prompt.name if more else None
 
-    def _encode(self, entry: Entry, shape: str) -> bytes:
-        key = (entry.fingerprint, shape)
-        if key not in self._encoded:
-            self._encoded[key] = encode_typed(entry.prompt, shape)
-        return self._encoded[key]
+    def _hints(self, snapshot: CatalogueSnapshot, version: str) -> dict[str, Any]:
+        """What a page says beside its prompts."""
+        private = self._private(snapshot)
+        hints: dict[str, Any] = {} if private else {"_meta": {SNAPSHOT_DIGEST: snapshot.digest}}
+        if supports(version, "cache_hints"):
+            hints["ttlMs"] = int(self.config.ttl * 1000)
+            hints["cacheScope"] = "private" if private else "public"
+        return hints
 
     def _private(self, snapshot: CatalogueSnapshot) -> bool:
         """Whether pages may differ from one principal to the next, and are nobody else's to keep."""

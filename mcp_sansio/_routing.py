@@ -68,6 +68,8 @@ class Router:
         self._server = stream.server
         self._session = SESSION.start
         self._caller: Caller | None = None
+        self._said: tuple[Any, ...] = ()  # of the last modern request, and who made it
+        self._modern_caller = Caller(Era.MODERN, "", None, {})
         self._changes: Mapping[str, int] = {}
         self._batch: BatchReply | None = None
 
@@ -180,8 +182,11 @@ class Router:
         if version not in self._server.config.of_era(Era.MODERN):
             self._unsupported(message.id, version)
             return
-        info = structure_or_none(Implementation, meta.get(CLIENT_INFO))
-        self._accept(message, params, meta, Caller(Era.MODERN, version, info, meta[CLIENT_CAPABILITIES]), now)
+        said = version, meta.get(CLIENT_INFO), meta[CLIENT_CAPABILITIES]
+        if said != self._said:  # the same with every request, mostly
+            info = structure_or_none(Implementation, said[1])
+            self._said, self._modern_caller = said, Caller(Era.MODERN, version, info, said[2])
+        self._accept(message, params, meta, self._modern_caller, now)
 
     def _unsupported(self, wire_id: RequestId, version: str) -> None:
         supported = [*self._server.config.of_era(Era.MODERN)]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from typing import Any, cast
 
-from ._calls import Limits, cancellation, encode_notification
+from ._calls import Limits, cancellation, encode_members, encode_meta, encode_notification
 from ._checks import check_error
 from ._contract import Send
 from ._errors import (
@@ -26,7 +26,16 @@ from ._errors import (
 )
 from ._events import CallId, HandlerFailed, IncomingRequest, RequestReceived, SubscriptionOpened
 from ._input import INPUT_METHODS, missing_capabilities, unknown_requests
-from ._json import RequestId, decode, encode, error_bytes, notification_bytes, result_bytes
+from ._json import (
+    RequestId,
+    decode,
+    encode,
+    encode_name,
+    error_bytes,
+    members,
+    notification_bytes,
+    result_bytes,
+)
 from ._layers import ServerLayer, owners
 from ._machine import MachineBase
 from ._meta import SERVER_INFO, SUBSCRIPTION_ID
@@ -56,6 +65,7 @@ class Server(MachineBase):
         self.closed: bool = False
         # Encoded and read back, which checks every field now rather than when a client asks.
         self._identity = {v: decode(encode_typed(config.info, v)) for v in config.versions}
+        self._named = {v: self._meta(v, {}) for v in config.versions}
         self.topics: dict[str, Topic] = {
             name: Topic(name, layer.topics[name], config.quiet, config.max_wait)
             for name, layer in owners(layers, attrgetter("topics")).items()
@@ -167,7 +177,8 @@ class Server(MachineBase):
         if not stream.ready or stream.ending:
             raise LocalProtocolError("requests can be made of initialized legacy clients only")
         stream.check_room()
-        call = stream.calls.open(method, params, now, meta=meta, limits=limits, progress=progress)
+        members, extra = encode_members(params), encode_meta(meta)
+        call = stream.calls.open(method, members, now, meta=extra, limits=limits, progress=progress)
         stream.send_call(call)
         return call.id
 
@@ -268,14 +279,21 @@ class Server(MachineBase):
         """
         if not supports(version, "result_type"):
             return encode(result)
-        given = result.get("_meta", {})
+        meta = self._named[version]
+        if "_meta" in result:
+            meta = self._meta(version, result["_meta"])
+            result = {key: value for key, value in result.items() if key != "_meta"}
+        kinds = b"" if "resultType" in result else b'"resultType":' + encode_name(kind)
+        return b"{%b}" % b",".join([part for part in (kinds, members(result), meta) if part])
+
+    def _meta(self, version: str, given: Any) -> bytes:
+        """The encoded member `_meta` of a result; empty if there is nothing to say."""
         if not isinstance(given, Mapping):
             raise LocalProtocolError("the _meta of a result is a mapping")
         meta = dict(cast("Mapping[str, Any]", given))
         if self.config.name_itself:
             meta.setdefault(SERVER_INFO, self._identity[version])
-        rest = {key: value for key, value in result.items() if key != "_meta"}
-        return encode({"resultType": kind, **rest, **({"_meta": meta} if meta else {})})
+        return b'"_meta":' + encode(meta) if meta else b""
 
     def capabilities(self, version: str) -> dict[str, Any]:
         """What is declared in this revision."""

@@ -52,4 +52,4 @@ class ServerConfig:
 
     def of_era(self, era: Era) -> tuple[str, ...]:
         """The served revisions of one era, newest first."""
-        return newest_first(self.versions, era)
+        return newest_first(tuple(self.versions), era)

@@ -1,38 +1,21 @@
 """A cached list as it was read off the wire: what a walk collects, and the snapshot it ends in.
 
-A page that is byte for byte the page of the last walk is not read again, and a definition that is known
-by its bytes is not structured again, so under churn only what is new costs anything. One malformed
-item costs that item, not the list; of two items with one name the first wins; both are reported.
+Pages are read by a `Memory`, which knows those of the last walk. One malformed item costs that item, not the
+list; of two items with one name the first wins; both are reported.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 from typing import Any
 
 import attrs
 
-from ._errors import InvalidMessage
-from ._structure import Page, structure_page
-
-
-@attrs.frozen
-class ListSpec:
-    """A listable kind of thing, for the listing machinery: prompts, tools, anything with names.
-
-    `key` is the member of the result that holds the list, and the name of the list in events; `item`
-    structures one raw definition (raising `InvalidMessage`), `name` gives its name.
-    """
-
-    key: str
-    method: str
-    notification: str
-    topic: str
-    capability: str
-    item: Callable[[bytes], Any]
-    name: Callable[[Any], str]
+from ._memory import ListSpec, Memory, PageRead
 
 
 @attrs.frozen(eq=False)
@@ -66,57 +49,15 @@ class Snapshot:
 
     def difference(self, before: Snapshot | None) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Names added, removed and changed since `before`, each in list order."""
+        new: Mapping[str, Any] = self.by_name
         old: Mapping[str, Any] = before.by_name if before is not None else {}
-        added = tuple(name for name in self.by_name if name not in old)
-        removed = tuple(name for name in old if name not in self.by_name)
-        changed = tuple(
-            name
-            for name, item in self.by_name.items()
-            if name in old and item is not old[name] and item != old[name]
-        )
-        return added, removed, changed
-
-
-@attrs.frozen(eq=False)
-class _Read:
-    """A page that has been read: kept for comparison with its successor."""
-
-    raw: bytes
-    page: Page
-    items: tuple[tuple[Any, bytes] | str, ...]
-
-
-class Memory:
-    """What the last walk read, so that the next one need not read it again."""
-
-    def __init__(self, spec: ListSpec) -> None:
-        self._spec = spec
-        self._pages: tuple[_Read, ...] = ()
-        self._items: dict[bytes, Any] = {}
-
-    def read(self, index: int, raw: bytes, room: int | None = None) -> _Read:
-        """Page number `index` of a walk, at most `room` of its items; `InvalidMessage` if it is no page."""
-        if index < len(self._pages) and self._pages[index].raw == raw:
-            return self._pages[index]
-        page = structure_page(raw, self._spec.key)
-        items = enumerate(page.items[:room])
-        return _Read(raw, page, tuple(self._item(index, at, item) for at, item in items))
-
-    def _item(self, index: int, at: int, raw: bytes) -> tuple[Any, bytes] | str:
-        known = self._items.get(raw)
-        if known is not None:
-            return known, raw
-        try:
-            return self._spec.item(raw), raw
-        except InvalidMessage as error:
-            return f"{self._spec.key}[{at}] of page {index + 1}: {error}"
-
-    def keep(self, pages: tuple[_Read, ...]) -> None:
-        """Remember a complete walk, and nothing older."""
-        self._pages = pages
-        self._items = {
-            entry[1]: entry[0] for page in pages for entry in page.items if not isinstance(entry, str)
-        }
+        if before is not None and self.items == before.items:  # which looks at what is not the same only
+            return (), (), ()
+        others = [*compress(new, map(is_not, new.values(), map(old.get, new)))]
+        added = tuple(name for name in others if name not in old)
+        some_left = len(old) > len(new) - len(added)
+        removed = tuple(name for name in old if name not in new) if some_left else ()
+        return added, removed, tuple(name for name in others if name in old and new[name] != old[name])
 
 
 class Collector:
@@ -127,7 +68,7 @@ class Collector:
         self._spec = spec
         self._memory = memory
         self._max_items = max_items
-        self._pages: list[_Read] = []
+        self._pages: list[PageRead] = []
         self._seen: set[tuple[bytes, ...]] = set()
         self._looked_at = 0
         self._known_problems = 0
@@ -150,26 +91,26 @@ class Collector:
         read = self._memory.read(len(self._pages), raw, self._max_items + 1 - self.items)
         page = read.page
         self._pages.append(read)
-        self.items += len(read.items)
+        self.items += len(read.values) + len(read.problems)
         self.bytes += len(raw)
         before, self._known_problems = len(self.by_name), len(self.problems)
-        for entry in read.items:
-            self._take(entry)
+        self.problems += read.problems
+        self._take(dict(zip(read.names, read.values, strict=True)), read)
         self.idle = self.idle + 1 if len(self.by_name) == before else 0
         self._expires = min(self._expires, now + (default_lifetime if page.ttl is None else page.ttl))
         self._private = self._private or page.scope != "public"
         self.nonsense = page.nonsense
         return page.next_cursor
 
-    def _take(self, entry: tuple[Any, bytes] | str) -> None:
-        if isinstance(entry, str):
-            self.problems.append(entry)
+    def _take(self, items: dict[str, Any], read: PageRead) -> None:
+        if len(items) == len(read.names) and self.by_name.keys().isdisjoint(items):
+            self.by_name.update(items)
             return
-        name = self._spec.name(entry[0])
-        if name in self.by_name:
-            self.problems.append(f"{self._spec.key}: a second {name!r} is ignored")
-        else:
-            self.by_name[name] = entry[0]
+        for name, item in zip(read.names, read.values, strict=True):
+            if name in self.by_name:
+                self.problems.append(f"{self._spec.key}: a second {name!r} is ignored")
+            else:
+                self.by_name[name] = item
 
     def repeats(self) -> bool:
         """Whether the last page has just the items of one before."""

@@ -117,6 +117,10 @@ class Stream:
         """Whether `carrier` is the one that is attached."""
         return self._carrier is carrier
 
+    def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
+        """A server asks for nothing twice."""
+        return False
+
     def receive(self, message: Message | Batch | Malformed, now: float, outlet: Outlet | None = None) -> None:
         """Take one message in; what there is to say about it goes to `outlet`, if there is one."""
         now = self.server.tick(now)

@@ -185,9 +185,22 @@ def structure_page(raw: bytes, result_key: str) -> Page:
     items = tuple(map(bytes, page.items))
     if _nests_outside(raw, items):
         raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
-    ttl, scope = bytes(page.ttl), bytes(page.scope)
+    ttl, ttl_makes_sense = _freshness(page.ttl)
+    scope, scope_makes_sense = _audience(page.scope)
+    wrong = (() if ttl_makes_sense else ("ttlMs",)) + (() if scope_makes_sense else ("cacheScope",))
     digest = page.meta.get(SNAPSHOT_DIGEST) if page.meta else None
-    return Page(items, page.next_cursor, _ttl(ttl), _scope(scope), digest, page.meta, _nonsense(ttl, scope))
+    return Page(items, page.next_cursor, ttl, scope, digest, page.meta, wrong)
+
+
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def structure_items(raw: bytes) -> tuple[bytes, ...]:
+    """The items of an array. Raises `InvalidMessage` for anything else."""
+    try:
+        return tuple(map(bytes, _decode_items(raw)))
+    except _UNREADABLE as error:
+        raise invalid(error) from None
 
 
 @functools.lru_cache(maxsize=64)
@@ -223,29 +236,25 @@ def lifetime(milliseconds: object) -> float:
     return min(milliseconds, int(MAX_TTL * 1000)) / 1000
 
 
-def _ttl(raw: bytes) -> float | None:
-    return lifetime(_hint(raw)) if raw else None
-
-
-def _scope(raw: bytes) -> Literal["public", "private"] | None:
+def _freshness(raw: Any) -> tuple[float | None, bool]:
+    """The `ttlMs` of a page in seconds, None when absent, and whether it can be what it says."""
     if not raw:
-        return None
-    return "public" if _hint(raw) == "public" else "private"
+        return None, True
+    milliseconds = _hint(raw)
+    return lifetime(milliseconds), type(milliseconds) is int and milliseconds >= 0
 
 
-def _nonsense(ttl: bytes, scope: bytes) -> tuple[str, ...]:
-    """The hints that are there and cannot be what they say."""
-    milliseconds = _hint(ttl)
-    right = {
-        "ttlMs": not ttl or (type(milliseconds) is int and milliseconds >= 0),
-        "cacheScope": not scope or _hint(scope) in ("public", "private"),
-    }
-    return tuple(hint for hint, sense in right.items() if not sense)
+def _audience(raw: Any) -> tuple[Literal["public", "private"] | None, bool]:
+    """The `cacheScope` of a page, None when absent, and whether it can be what it says."""
+    if not raw:
+        return None, True
+    scope = _hint(raw)
+    return ("public", True) if scope == "public" else ("private", scope == "private")
 
 
-def _hint(raw: bytes) -> Any:
+def _hint(raw: Any) -> Any:
     try:
-        return decode(raw) if raw else None
+        return decode(bytes(raw))
     except InvalidMessage:  # a number out of range
         return None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._calls import Call, Limits, Outcome
+from ._calls import Call, Limits, Outcome, encode_members
 from ._contract import OpenPush
 from ._errors import METHOD_NOT_FOUND, HttpFailed, RpcError
 from ._events import ChannelChanged, Diagnostic
@@ -144,7 +144,7 @@ class Subscriptions:
             return
         self._call = self._client.open_call(
             "subscriptions/listen",
-            {"notifications": self._filter},
+            encode_members({"notifications": self._filter}),
             now,
             limits=Limits(),
             owner=self,

@@ -21,6 +21,12 @@ S = TypeVar("S", bound=enum.Enum)
 I = TypeVar("I", bound=enum.Enum)  # noqa: E741
 
 
+class Word(enum.Enum):
+    """A state, or what moves one. Hashed by identity, as it is compared: the hash of an `Enum` is a call."""
+
+    __hash__ = object.__hash__
+
+
 @attrs.frozen
 class Table(Generic[S, I]):
     """One state machine: its name, what it is about, its first state and its rows."""
@@ -41,7 +47,7 @@ class Table(Generic[S, I]):
 # --- client: which era ------------------------------------------------------------------------------
 
 
-class Negotiation(enum.Enum):
+class Negotiation(Word):
     """How far a client is in finding out which era its server speaks."""
 
     DOWN = "down"
@@ -54,7 +60,7 @@ class Negotiation(enum.Enum):
     CLOSED = "closed"
 
 
-class NegotiationInput(enum.Enum):
+class NegotiationInput(Word):
     """What moves a negotiation."""
 
     PROBE = "send server/discover"
@@ -113,7 +119,7 @@ NEGOTIATION = Table(
 # --- both: a request of ours ------------------------------------------------------------------------
 
 
-class CallState(enum.Enum):
+class CallState(Word):
     """Where a request of ours is."""
 
     QUEUED = "queued"
@@ -122,7 +128,7 @@ class CallState(enum.Enum):
     DONE = "done"
 
 
-class CallInput(enum.Enum):
+class CallInput(Word):
     """What moves a request of ours."""
 
     PULL = "pulled by the wire"
@@ -163,7 +169,7 @@ CALL = Table(
 # --- client: the notification channel ---------------------------------------------------------------
 
 
-class Listen(enum.Enum):
+class Listen(Word):
     """A client's `subscriptions/listen` stream."""
 
     OFF = "off"
@@ -174,7 +180,7 @@ class Listen(enum.Enum):
     REFUSED = "refused"
 
 
-class ListenInput(enum.Enum):
+class ListenInput(Word):
     """What moves a listen stream."""
 
     OPEN = "send subscriptions/listen"
@@ -210,7 +216,7 @@ LISTEN = Table(
 # --- client: walking a list -------------------------------------------------------------------------
 
 
-class Walk(enum.Enum):
+class Walk(Word):
     """What a cached list is doing about its freshness."""
 
     IDLE = "idle"
@@ -219,7 +225,7 @@ class Walk(enum.Enum):
     AGAIN = "walking, one more wanted"
 
 
-class WalkInput(enum.Enum):
+class WalkInput(Word):
     """What moves a cached list."""
 
     WANT = "somebody wants a newer list"
@@ -254,14 +260,14 @@ WALK = Table(
 # --- both: coalescing -------------------------------------------------------------------------------
 
 
-class Burst(enum.Enum):
+class Burst(Word):
     """Whether a change waits to be acted on."""
 
     QUIET = "quiet"
     HOLDING = "holding"
 
 
-class BurstInput(enum.Enum):
+class BurstInput(Word):
     """What moves a coalescer."""
 
     LEAD = "first change after quiet"
@@ -285,7 +291,7 @@ COALESCER = Table(
 # --- server -----------------------------------------------------------------------------------------
 
 
-class Session(enum.Enum):
+class Session(Word):
     """The legacy handshake on a stream."""
 
     NONE = "no session"
@@ -293,7 +299,7 @@ class Session(enum.Enum):
     READY = "initialized"
 
 
-class SessionInput(enum.Enum):
+class SessionInput(Word):
     """What moves a legacy session."""
 
     INITIALIZE = "initialize"
@@ -314,7 +320,7 @@ SESSION = Table(
 )
 
 
-class Reply(enum.Enum):
+class Reply(Word):
     """A request of the peer's."""
 
     OWED = "reply owed"
@@ -322,7 +328,7 @@ class Reply(enum.Enum):
     CANCELLED = "cancelled"
 
 
-class ReplyInput(enum.Enum):
+class ReplyInput(Word):
     """What settles a request of the peer's."""
 
     ANSWER = "result or error"
@@ -342,7 +348,7 @@ REPLY = Table(
 )
 
 
-class Subscription(enum.Enum):
+class Subscription(Word):
     """A listener of a server's: a listen stream, or a legacy session."""
 
     CLEAN = "up to date"
@@ -350,7 +356,7 @@ class Subscription(enum.Enum):
     ENDED = "ended"
 
 
-class SubscriptionInput(enum.Enum):
+class SubscriptionInput(Word):
     """What moves a listener."""
 
     CHANGE = "changed"
@@ -375,7 +381,7 @@ SUBSCRIPTION = Table(
 # --- both: the byte channel -------------------------------------------------------------------------
 
 
-class Channel(enum.Enum):
+class Channel(Word):
     """A wire with bytes on both sides."""
 
     OPEN = "open"
@@ -384,7 +390,7 @@ class Channel(enum.Enum):
     CLOSED = "closed"
 
 
-class ChannelInput(enum.Enum):
+class ChannelInput(Word):
     """What moves a wire."""
 
     EOF = "end of input"

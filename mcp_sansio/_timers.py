@@ -70,11 +70,9 @@ class Timers:
         return key
 
     def _drop_dead(self) -> None:
-        if len(self._heap) > 2 * len(self._live):
-            self._heap = [record for record in self._heap if self._is_live(record)]
+        heap, live = self._heap, self._live
+        while heap and live.get(heap[0][2]) != heap[0][1]:
+            heapq.heappop(heap)
+        if len(heap) > 2 * len(live):
+            self._heap = [record for record in heap if live.get(record[2]) == record[1]]
             heapq.heapify(self._heap)
-        while self._heap and not self._is_live(self._heap[0]):
-            heapq.heappop(self._heap)
-
-    def _is_live(self, record: tuple[float, int, Hashable]) -> bool:
-        return self._live.get(record[2]) == record[1]

@@ -9,7 +9,8 @@ in one table, `FEATURES`; fields that came with a revision say so in their own m
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from ._errors import LocalProtocolError
@@ -32,6 +33,8 @@ _POSITIONS = {version: position for position, version in enumerate(ALL_VERSIONS)
 
 class Era(enum.Enum):
     """The two ways in which client and server agree on a revision."""
+
+    __hash__ = object.__hash__  # that of `Enum` is a call
 
     LEGACY = "legacy"
     MODERN = "modern"
@@ -81,10 +84,10 @@ def era_of(version: str) -> Era | None:
     return Era.MODERN if version in MODERN_VERSIONS else None
 
 
-def newest_first(versions: Iterable[str], era: Era) -> tuple[str, ...]:
+@functools.cache
+def newest_first(versions: tuple[str, ...], era: Era) -> tuple[str, ...]:
     """Those of `versions` that belong to one era, the newest first."""
-    known = tuple(versions)
-    return tuple(v for v in reversed(ALL_VERSIONS) if v in known and era_of(v) is era)
+    return tuple(v for v in reversed(ALL_VERSIONS) if v in versions and era_of(v) is era)
 
 
 def at_least(version: str, other: str) -> bool:
@@ -95,12 +98,14 @@ def at_least(version: str, other: str) -> bool:
         raise LocalProtocolError(f"unknown protocol version {unknown.args[0]!r}") from None
 
 
+@functools.cache
 def supports(version: str, feature: Feature) -> bool:
     """Whether `feature` exists in `version`. Raises `LocalProtocolError` for an unknown version."""
     first, last = FEATURES[feature]
     return at_least(version, first) and at_least(last, version)
 
 
+@functools.cache
 def wire_shape(version: str) -> str:
     """The oldest revision that encodes a prompt in a list exactly as `version` does.
 

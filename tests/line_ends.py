@@ -38,6 +38,9 @@ class Listener:
     def carried_by(self, carrier: Carrier) -> bool:
         return carrier is self.carrier
 
+    def recognizes(self, wire_id: int | str, result: bytes) -> bool:
+        return False
+
     def receive(self, message: Any, now: float) -> None:
         self.told.append(message)
 

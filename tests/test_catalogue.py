@@ -383,3 +383,10 @@ def test_completers_belong_to_arguments_of_the_prompt() -> None:
 def test_a_string_is_not_taken_for_a_sequence_of_values() -> None:
     with pytest.raises(LocalProtocolError, match="not one"):
         Entry(Prompt("a", arguments=(PromptArgument("x"),)), completers={"x": "yes"})
+
+
+def test_an_entry_is_encoded_once_for_each_shape() -> None:
+    made = Entry(Prompt("a", title="A"))
+    assert made.encoded("2024-11-05") == b'{"name":"a"}'
+    assert made.encoded("2026-07-28") == b'{"name":"a","title":"A"}'
+    assert made.encoded("2026-07-28") is made.encoded("2026-07-28")

@@ -61,7 +61,7 @@ class Pinging(PromptClient):
 
     def ping(self, now: float) -> Op:
         op = self.client.new_op("ping")
-        self.pings.begin(op, Ping(method="x/ping", params={}, began=now), now)
+        self.pings.begin(op, Ping(method="x/ping", began=now), now)
         return op
 
     def concluded(self, call: Call, outcome: Outcome, now: float) -> None:

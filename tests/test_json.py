@@ -29,8 +29,8 @@ from mcp_sansio._json import (
 NO_ID = "id is neither an integer nor a string of at most 65536 characters"
 
 
-def malformed(line: bytes, **options: int) -> Malformed:
-    message = parse(line, **options)
+def malformed(line: bytes, *, max_depth: int = MAX_DEPTH) -> Malformed:
+    message = parse(line, max_depth=max_depth)
     assert isinstance(message, Malformed)
     return message
 
@@ -375,3 +375,28 @@ def test_decode_says_where() -> None:
     with pytest.raises(InvalidMessage) as refused:
         decode(b"[")
     assert refused.value.path == "$"
+
+
+def test_a_compact_reply_whose_result_is_known_is_not_parsed() -> None:
+    asked: list[tuple[int | str, bytes]] = []
+
+    def recognizes(wire_id: int | str, result: bytes) -> bool:
+        asked.append((wire_id, result))
+        return result == b"known, whatever it is"
+
+    def read(line: bytes) -> object:
+        return parse(line, recognizes=recognizes)
+
+    assert read(b'{"jsonrpc":"2.0","id":7,"result":known, whatever it is}') == Response(
+        7, b"known, whatever it is"
+    )
+    assert read(b'{"jsonrpc":"2.0","id":7,"result":{}}') == Response(7, b"{}")
+    assert asked == [(7, b"known, whatever it is"), (7, b"{}")]
+    for line in (
+        b'{"jsonrpc":"2.0","id":7,"result":known, whatever it is',
+        b'{"jsonrpc":"2.0","id":07,"result":known, whatever it is}',
+        b'{"jsonrpc":"2.0","id":"7","result":known, whatever it is}',
+        b' {"jsonrpc":"2.0","id":7,"result":known, whatever it is}',
+    ):
+        assert isinstance(read(line), Malformed)
+    assert len(asked) == 2

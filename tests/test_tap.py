@@ -242,7 +242,7 @@ def test_signals_are_passed_on(number: signal.Signals) -> None:
 
 @live
 def test_a_signal_ends_waiting_for_a_reader_when_the_server_is_gone() -> None:
-    with tapped(("sh", "-c", "head -c 150000 /dev/zero; echo $$ >&2"), "--output", os.devnull) as process:
+    with tapped(("sh", "-c", "head -c 100000 /dev/zero; echo $$ >&2"), "--output", os.devnull) as process:
         assert process.stderr is not None
         server = int(process.stderr.readline())
         with contextlib.suppress(ProcessLookupError):

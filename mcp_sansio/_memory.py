@@ -1,0 +1,182 @@
+"""The pages of the last walk, so that the next one need not read them again.
+
+Under change nearly every page is the page of the last walk, and in the others nearly every item is one that
+the page had. So a page is compared with its predecessor first: as a whole; then item by item, from both ends
+of the list in it. Read is only what stands in between, and the frame, which is the page with one number in
+place of its items. Where the frame, what is known and what has been read are each well-formed, so is the
+page; a wire that asks `recognizes` need not parse such a reply either.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, count
+from operator import add
+from typing import Any
+
+import attrs
+
+from ._errors import InvalidMessage
+from ._structure import Page, result_head, structure_items, structure_page
+
+_MARK = 16  # so many bytes tell where the items of a page end
+
+
+@attrs.frozen
+class ListSpec:
+    """A listable kind of thing, for the listing machinery: prompts, tools, anything with names.
+
+    `key` is the member of the result that holds the list, and the name of the list in events; `item`
+    structures one raw definition (raising `InvalidMessage`), `name` gives its name.
+    """
+
+    key: str
+    method: str
+    notification: str
+    topic: str
+    capability: str
+    item: Callable[[bytes], Any]
+    name: Callable[[Any], str]
+
+
+@attrs.define(eq=False)
+class PageRead:
+    """A page that has been read. `values` are its items, as far as they could be read, and `names` theirs;
+    `problems` say what is wrong with the others. `begin` and `end` are where its items stand in `raw`, once
+    somebody has looked: nowhere, if they are not separated by commas alone.
+    """
+
+    raw: bytes
+    page: Page
+    values: tuple[Any, ...]
+    names: tuple[str, ...]
+    problems: tuple[str, ...]
+    begin: int = 0
+    end: int = 0
+
+    def find_items(self) -> bool:
+        """Find `begin` and `end`; whether there are items, all of them good, that have a place."""
+        if not self.begin and not self.problems:
+            items = b",".join(self.page.items)
+            self.begin = self.raw.find(b"[%b]" % items) + 1 if items else 0
+            self.end = self.begin + len(items)
+        return self.begin > 0
+
+
+class Memory:
+    """What the last walk read, and what has been recognized since."""
+
+    def __init__(self, spec: ListSpec) -> None:
+        self._spec = spec
+        self._pages: tuple[PageRead, ...] = ()
+        self._items: dict[bytes, Any] | None = None
+        self._recognized: tuple[bytes, PageRead] | None = None
+
+    def recognizes(self, index: int, raw: bytes) -> bool:
+        """Whether `raw` is for certain well-formed, and a complete result, since it is page `index` of the
+        last walk or differs from it in its frame and some of its items only.
+        """
+        if index >= len(self._pages):
+            return False
+        before = self._pages[index]
+        page = before if before.raw == raw else self._reread(index, before, raw)
+        self._recognized = None if page is None else (raw, page)
+        return page is not None
+
+    def read(self, index: int, raw: bytes, room: int | None = None) -> PageRead:
+        """Page number `index` of a walk, at most `room` of its items; `InvalidMessage` if it is no page."""
+        if self._recognized is not None and self._recognized[0] is raw:
+            return self._recognized[1]
+        page = structure_page(raw, self._spec.key)
+        values, names, problems = self._structure(index, 0, page.items[:room], self._known())
+        return PageRead(raw, page, values, names, problems)
+
+    def keep(self, pages: tuple[PageRead, ...]) -> None:
+        """Remember a complete walk, and nothing older."""
+        self._pages = pages
+        self._items = self._recognized = None
+
+    def _known(self) -> dict[bytes, Any]:
+        """Every item of the last walk, by its bytes."""
+        if self._items is None:
+            good = [page for page in self._pages if not page.problems]
+            self._items = {raw: item for page in good for raw, item in _pairs(page)}
+        return self._items
+
+    def _structure(
+        self, index: int, first: int, items: Iterable[bytes], known: Mapping[bytes, Any]
+    ) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[str, ...]]:
+        """The values and names of items of page `index`, from number `first` on, and what is wrong."""
+        values: list[Any] = []
+        problems: list[str] = []
+        for at, raw in enumerate(items, first):
+            try:
+                values.append(known[raw] if raw in known else self._spec.item(raw))
+            except InvalidMessage as error:
+                problems.append(f"{self._spec.key}[{at}] of page {index + 1}: {error}")
+        return tuple(values), tuple(map(self._spec.name, values)), tuple(problems)
+
+    def _reread(self, index: int, before: PageRead, raw: bytes) -> PageRead | None:
+        """Page `index` by what is known of its predecessor; None where that does not help."""
+        if not before.find_items():
+            return None
+        begin, end = before.begin, raw.rfind(before.raw[before.end : before.end + _MARK])
+        frame = raw[:begin] + b"0" + raw[end:]
+        old = before.page.items
+        first, last, middle = _difference(old, before.raw[begin : before.end + 1], raw[begin : end + 1])
+        try:
+            frame.decode()
+            middle.decode()
+            page, complete = structure_page(frame, self._spec.key), result_head(frame) == "complete"
+            items = structure_items(b"[%b]" % middle[:-1])
+        except (InvalidMessage, UnicodeDecodeError):
+            return None
+        if page.items != (b"0",) or not complete or (middle and not items):
+            return None
+        known = dict(zip(old[first:last], before.values[first:last], strict=True))
+        values, names, problems = self._structure(index, first, items, known)
+        return PageRead(
+            raw,
+            attrs.evolve(page, items=old[:first] + items + old[last:]),
+            before.values[:first] + values + before.values[last:],
+            before.names[:first] + names + before.names[last:],
+            problems,
+            begin,
+            end,
+        )
+
+
+def _pairs(page: PageRead) -> Iterable[tuple[bytes, Any]]:
+    return zip(page.page.items, page.values, strict=True)
+
+
+def _difference(items: tuple[bytes, ...], old: bytes, new: bytes) -> tuple[int, int, bytes]:
+    """What `new` has in place of the items of `old` from `first` up to `last`. In these texts, the one that
+    is returned included, every item is followed by one byte, a comma or a bracket.
+    """
+    if old == new:
+        return len(items), len(items), b""
+    ends = [*accumulate(map(len, items))]
+    begins = [0, *map(add, ends, count(1))]
+    one, other = len(old), len(new)
+    alike = _common(min(one, other), lambda i, j: old[i:j] == new[i:j])
+    first = bisect_right(begins, alike, hi=len(items)) - 1  # never all, for after the last there is no comma
+    start = begins[first]
+    # The byte before the first item that is common again counts, so that an item ends there in both.
+    room = min(one, other) - start + (start > 0)
+    alike = _common(room, lambda i, j: old[one - j : one - i] == new[other - j : other - i])
+    last = max(first, min(bisect_right(begins, one - alike), len(items)))
+    return first, last, new[start : other - one + begins[last]]
+
+
+def _common(room: int, same: Callable[[int, int], bool]) -> int:
+    """How many bytes, `room` at most, two texts share; `same` compares them from one up to another."""
+    least, most = 0, room
+    while least < most:
+        middle = (least + most + 1) // 2
+        if same(least, middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
