@@ -171,15 +171,15 @@ class NoDeadlock(Checker):
     title = "no deadlock"
     anchor = "basic/transports/stdio"
     level = Level.LIBRARY
-    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED)
+    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.NODE)
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self._unread: dict[str, dict[str, int]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        if event.kind == kinds.ENDED:
-            self._unread.pop(event.link, None)
+        if event.kind in (kinds.ENDED, kinds.NODE):
+            self._over(event)
             return None
         unread = self._unread.get(event.link)
         if unread is None:
@@ -188,6 +188,12 @@ class NoDeadlock(Checker):
         key = self.ledger.role if sent else "server" if self.ledger.role == "client" else "client"
         unread[key] = unread.get(key, 0) + (1 if sent else -1)
         return None
+
+    def _over(self, event: TraceEvent) -> None:
+        """A connection has ended at one end, or all of a process that begins anew."""
+        mine = [link for link in self._unread if event.node in self.ledger.ends.get(link, ())]
+        for link in [event.link] if event.kind == kinds.ENDED else mine:
+            self._unread.pop(link, None)
 
     def at_rest(self) -> str | None:
         for link, unread in self._unread.items():
