@@ -225,5 +225,7 @@ class IdleIsSilent(Checker):
             message = self.ledger.message
             if message is not None and message.get("method") != "ping":
                 said = message.get("method", "an answer")
-                return f"{event.node} says {said} after {event.time - self._since:g} s in which nothing was done"
+                return (
+                    f"{event.node} says {said} after {event.time - self._since:g} s in which nothing was done"
+                )
         return None

@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 
-from mcp_sansio._calls import Limits
 from mcp_sansio._coalescer import Coalescer
 
 from ._client_node import ClientNode
@@ -36,7 +35,7 @@ def _forgets_answers(node: ServerNode) -> None:
 
 def _waits_for_ever(node: ClientNode) -> None:
     """No request has a timeout."""
-    node.client._calls._limits = Limits(None, None)
+    node.client._calls._arm = lambda call: None  # type: ignore[method-assign]
 
 
 def _takes_its_time(node: ClientNode) -> None:
