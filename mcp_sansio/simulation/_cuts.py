@@ -41,7 +41,7 @@ def canonical(versions: Sequence[str]) -> Scenario:
 
 
 def _canonical(versions: Sequence[str], world: World, until: float) -> None:
-    world.add("s1", _server())
+    world.add("s1", _server(tuple(versions)))
     put = [(f"p{number:03}", "first") for number in range(5)]
     world.command("s1", "edit", put=put)
     world.add("c1", ClientNode("s1", _client(tuple(versions))))
@@ -55,7 +55,7 @@ def _canonical(versions: Sequence[str], world: World, until: float) -> None:
         world.at(when, partial(world.command, node, verb, **data))
 
 
-def _server() -> ServerNode:
+def _server(versions: tuple[str, ...]) -> ServerNode:
     asked: list[bool] = []
 
     def asks() -> bool:
@@ -63,7 +63,9 @@ def _server() -> ServerNode:
         return len(asked) == 1
 
     return ServerNode(
-        ServerConfig(info=SERVER), PromptServerConfig(keys=KEYS, page_size=2, ttl=3600.0), asks=asks
+        ServerConfig(info=SERVER, versions=versions),
+        PromptServerConfig(keys=KEYS, page_size=2, ttl=3600.0),
+        asks=asks,
     )
 
 
@@ -71,7 +73,7 @@ def _client(versions: tuple[str, ...]) -> ClientConfig:
     return ClientConfig(info=CLIENT, versions=versions, capabilities={"elicitation": {}}, quiet_timeout=5.0)
 
 
-CANONICAL: Final = (canonical(MODERN_VERSIONS), canonical(LEGACY_VERSIONS))
+CANONICAL: Final = (canonical(MODERN_VERSIONS[-1:]), canonical(LEGACY_VERSIONS[-1:]))
 
 
 @attrs.frozen
