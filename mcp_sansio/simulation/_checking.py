@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import cache
 from typing import ClassVar
 
 from . import _trace as kinds
@@ -64,10 +65,10 @@ class Auditor:
 
     def __init__(self, checks: Iterable[type[Checker]]) -> None:
         self.ledger = Ledger()
-        self.checkers: Sequence[Checker] = [check(self.ledger) for check in checks]
+        self._classes: tuple[type[Checker], ...] = tuple(checks)
+        self.checkers: Sequence[Checker] = [check(self.ledger) for check in self._classes]
         self._rested = False
         self._last = -1
-        self._wanted: dict[tuple[str, str, str], list[Checker]] = {}
 
     def __call__(self, event: TraceEvent) -> None:
         """Take one event."""
@@ -76,11 +77,9 @@ class Auditor:
             self._rested = event.data == "rest"
         self.ledger.take(event)
         self._last = event.index
-        key = event.kind, self.ledger.role, event.data[0] if event.kind == kinds.OBSERVED else ""
-        wanted = self._wanted.get(key)
-        if wanted is None:
-            wanted = self._wanted[key] = [checker for checker in self.checkers if _wants(checker, *key)]
-        for checker in wanted:
+        report = event.data[0] if event.kind == kinds.OBSERVED else ""
+        for at in _wanted(self._classes, event.kind, self.ledger.role, report):
+            checker = self.checkers[at]
             problem = checker.on_event(event)
             if problem is not None:
                 raise Violated(type(checker), problem, event.index)
@@ -93,9 +92,15 @@ class Auditor:
                 raise Violated(type(checker), problem, self._last)
 
 
-def _wants(checker: Checker, kind: str, role: str, report: str) -> bool:
-    told = not report or not checker.reports or report in checker.reports
-    return kind in checker.kinds and told and checker.role in ("", role)
+@cache
+def _wanted(checks: tuple[type[Checker], ...], kind: str, role: str, report: str) -> tuple[int, ...]:
+    """Which of the checkers want to see an event; worked out once for all runs with the same ones."""
+    return tuple(at for at, check in enumerate(checks) if _wants(check, kind, role, report))
+
+
+def _wants(check: type[Checker], kind: str, role: str, report: str) -> bool:
+    told = not report or not check.reports or report in check.reports
+    return kind in check.kinds and told and check.role in ("", role)
 
 
 def recheck(trace: Trace, checks: Iterable[type[Checker]]) -> list[Violated]:

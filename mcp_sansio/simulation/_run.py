@@ -84,6 +84,10 @@ def _live(world: World, scenario: Scenario) -> None:
     scenario.build(world, scenario.seconds)
     swarm.unleash(scenario.seconds)
     world.run(scenario.seconds)
+    if scenario.scarred:
+        world.enter("scarred")
+        world.run(scenario.seconds + scenario.scarred)
+        return
     world.enter("calm")
     swarm.calm()
     world.settle(CALM, scenario.silence)

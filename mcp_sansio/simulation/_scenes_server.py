@@ -18,15 +18,16 @@ from ._world import World
 
 
 def storm(world: World, until: float) -> None:
-    """Something changes every 20 ms, for as long as it lasts, and nothing goes wrong."""
+    """Something changes every 40 ms, for as long as it lasts, and nothing goes wrong."""
     serving = PromptServerConfig(keys=KEYS, page_size=world.tape.one_of("page size", (50, 2)))
-    world.add("s1", ServerNode(ServerConfig(info=SERVER), serving))
+    config = ServerConfig(info=SERVER, quiet=world.tape.one_of("server quiet", (0.05, 0.0)))
+    world.add("s1", ServerNode(config, serving))
     load = Workload(world, "s1", ["c1"], until)
     load.prompts(5)
     world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
-    for number in range(int(until / 0.02)):
+    for number in range(int(until / 0.04)):
         change = {"put": [(f"p{number % 5:03}", f"s{number}")]}
-        world.at(number * 0.02, partial(world.command, "s1", "edit", **change))
+        world.at(number * 0.04, partial(world.command, "s1", "edit", **change))
 
 
 def principals(world: World, until: float) -> None:
@@ -53,7 +54,7 @@ def _probe(world: World, name: str, choice: int) -> None:
     world.command(name, "probe", choice=choice)
 
 
-STORM = Scenario("storm", 5.0, storm, faults=())
+STORM = Scenario("storm", 40.0, storm, faults=())
 PRINCIPALS = Scenario("principals", 10.0, principals, faults=())
 SHUTDOWN = Scenario(
     "shutdown", TORTURE.seconds, TORTURE.build, faults=[f for f in STRIKES if f.name == "shutdown"]

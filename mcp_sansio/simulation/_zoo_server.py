@@ -286,4 +286,3 @@ SERVERS: Sequence[Variant] = (
     _variant(_has_the_last_word, "S12", SHUTDOWN),
 )
 """Every server with a bug."""
-
