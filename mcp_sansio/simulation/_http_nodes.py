@@ -25,6 +25,7 @@ from mcp_sansio._url import HttpUrl
 
 from . import _trace as kinds
 from ._client_node import ClientNode
+from ._ledger_http import HTTP
 from ._links import EOF
 from ._node import Action, Dial, Hangup, Write
 from ._server_node import ServerNode
@@ -53,6 +54,7 @@ class HttpClientNode(ClientNode):
     """A client of one server node over HTTP."""
 
     tells = True
+    speaks = HTTP
     unit = EVENT_END
 
     def __init__(self, *args: Any, pool: H11PoolConfig | None = None, **options: Any) -> None:
@@ -158,6 +160,7 @@ class HttpServerNode(ServerNode):
     """A server over HTTP. Whose requests they are, its `principals` say by the dialling node."""
 
     tells = True
+    speaks = HTTP
     unit = b""
 
     def __init__(
