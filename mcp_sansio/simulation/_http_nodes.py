@@ -104,21 +104,26 @@ class HttpClientNode(ClientNode):
     # --- the pump ---
 
     def _pump(self, now: float, full: Container[str]) -> Iterable[Action]:
+        fresh: list[Visit] = []
         while (port := self.client.next_ready()) is not None:
             if isinstance(port, H11Pool):
-                yield from self._dial(port)
+                fresh += [self._visit(wire) for wire in iter(port.next_wire, None)]
             else:
                 self._ready[port.token] = None
         for conn in [conn for conn in self._ready if conn not in full]:
             del self._ready[conn]
             yield from self._flush(conn)
+        for visit in fresh:
+            if not visit.wire.closed:
+                self._say(visit)
+                yield Dial(visit.conn, self._to)
 
-    def _dial(self, pool: H11Pool) -> Iterable[Action]:
-        while (wire := pool.next_wire()) is not None:
-            self._conns += 1
-            wire.token = f"{self.name}-{self._conns}"
-            self._visits[wire.token] = Visit(wire, wire.token)
-            yield Dial(wire.token, self._to)
+    def _visit(self, wire: H11ClientWire) -> Visit:
+        """A connection that is to be opened."""
+        self._conns += 1
+        wire.token = conn = f"{self.name}-{self._conns}"
+        self._visits[conn] = Visit(wire, conn)
+        return self._visits[conn]
 
     def _flush(self, conn: str) -> Iterable[Action]:
         visit = self._visits.get(conn)
@@ -136,7 +141,7 @@ class HttpClientNode(ClientNode):
     # --- the trace ---
 
     def _say(self, visit: Visit) -> None:
-        """A request leaves."""
+        """A request leaves, or will as soon as its connection is open."""
         exchange = visit.wire.exchange
         if exchange is not None and exchange is not visit.exchange:
             visit.exchange = exchange

@@ -338,7 +338,7 @@ class Ledger:
         method, params = message.get("method"), params_of(message)
         if method is None:
             return
-        if "id" in message:
+        if "id" in message and not self._once_more(client, message, event):
             asked = Asked(message["id"], method, params, event.index, event.time, event.link, client.epoch)
             asked.principal = client.principal
             client.asked[key_of(message["id"])] = self.request = asked
@@ -386,6 +386,19 @@ class Ledger:
                 client.declared = member(prompts, "listChanged") is True
                 client.session = bool(client.declared) and not self.http.carries(event.link)
             self._conclude(client, message["id"], "error" if "error" in message else "result", event)
+
+    def _once_more(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> bool:
+        """Whether this is a request that was lost with its exchange, and is made in another one."""
+        asked = client.asked.get(key_of(message["id"]))
+        if asked is None or asked.over != "lost" or not self.http.carries(event.link):
+            return False
+        if client.marks.get("restarted", -1) > asked.index:
+            return False
+        if (asked.method, asked.params) != (message["method"], params_of(message)):
+            return False
+        asked.over, asked.link, self.request = None, event.link, asked
+        self.http.asks(event.link, asked)
+        return True
 
     @staticmethod
     def _anew(client: ClientParty, event: TraceEvent) -> None:

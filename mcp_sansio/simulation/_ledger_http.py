@@ -39,6 +39,7 @@ class Exchanges:
 
     def __init__(self) -> None:
         self.conns: set[str] = set()
+        self._known: set[str] = set()
         self._open: dict[str, Exchange] = {}
 
     def opened(self, event: TraceEvent) -> None:
@@ -53,13 +54,14 @@ class Exchanges:
 
     def carries(self, link: str) -> bool:
         """Whether a link is an exchange, or the connection of some."""
-        return self.conn_of(link) in self.conns
+        return link in self._known or self.conn_of(link) in self.conns
 
     # --- a client ---
 
     def sent(self, event: TraceEvent) -> None:
         """The head of a request has left."""
         self._open[event.link] = Exchange(event.data[0])
+        self._known.add(event.link)
 
     def asks(self, link: str, asked: Asked) -> None:
         """A request has left in an exchange."""
