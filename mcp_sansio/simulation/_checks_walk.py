@@ -176,7 +176,10 @@ class Progress(Checker):
             return None
         before = recent[-2]
         since = before.requests[0].index
-        soft = client.marks.get("list_changed", -1) > since and before.requests[-1].over in ("cancelled", "result")
+        soft = client.marks.get("list_changed", -1) > since and before.requests[-1].over in (
+            "cancelled",
+            "result",
+        )
         if before.complete or not soft or any(client.marks.get(reason, -1) > since for reason in HARD):
             self._given_up[client.name] = 0
             return None
@@ -238,6 +241,8 @@ class TtlIsNoTimer(Checker):
     def _sent(self, event: TraceEvent) -> str | None:
         client, request = self.ledger.client, self.ledger.request
         if client is None or request is None or request.walk is None or self._waiting[event.node]:
+            return None
+        if client.settings.get("waits"):
             return None
         if request.walk.requests[0].index != event.index or len(client.walks.recent) < 2:
             return None

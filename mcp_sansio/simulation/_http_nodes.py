@@ -69,6 +69,13 @@ class HttpClientNode(ClientNode):
         self._ready: dict[str, None] = {}
         self._hearing = ""
 
+    def settings(self) -> dict[str, Any]:
+        """A request that may have to wait for a connection is older than it looks: `waits`."""
+        return {
+            **super().settings(),
+            "waits": self._pooling is not None and self._pooling.max_connections < 10,
+        }
+
     # --- connections ---
 
     def start(self, now: float) -> None:
@@ -182,6 +189,10 @@ class HttpServerNode(ServerNode):
         config = HttpServerConfig(new_session_id=self._new_session_id, **self._http_options)
         self.http = HttpServer(self.server, config)
         self._heads: dict[str, int] = {}
+
+    def calm(self, now: float) -> None:
+        """Streams need no signs of life any more, which would go on for ever."""
+        self.http.config = attrs.evolve(self.http.config, keep_alive=None)
 
     def _new_session_id(self) -> str:
         self._sessions += 1

@@ -111,6 +111,9 @@ class Node:
         """The application does something, as the workload has it."""
         raise NotImplementedError(f"{type(self).__name__} knows no {verb}")
 
+    def calm(self, now: float) -> None:
+        """Nothing goes wrong any more: whatever it would go on with for ever, it may stop."""
+
     def observe(self) -> Mapping[str, Any]:
         """The state that matters when all is quiet."""
         return {}
