@@ -145,6 +145,8 @@ class IdDiscipline(Checker):
             return f"the id {wire_id!r} is neither a string nor an integer"
         before = self._used.get((node, key_of(wire_id)))
         self._used[node, key_of(wire_id)] = request
+        if before is request:
+            return None  # it was lost with its HTTP exchange, and is made in another one
         if before is not None and before.over is None:
             return f"the id {wire_id!r} is that of {before.method}, which is in flight"
         if before is not None and before.link == request.link:
@@ -220,6 +222,8 @@ class LateResponses(Checker):
         if message is None or message.get("method") != "notifications/cancelled":
             return None
         request, wire_id = self.ledger.request, params_of(message).get("requestId")
+        if request is None and self.ledger.http.carries(event.link):
+            return None  # it had to wait for a connection until it was given up
         if request is None:
             return f"a cancellation of {wire_id!r}, which was never asked"
         if request.method == "initialize":

@@ -55,7 +55,8 @@ class CursorHygiene(Checker):
         if walk is None:
             return f"{asked.method} with a cursor that no page had: {cursor!r}"
         page = walk.pages[-1]
-        if self.ledger.server_of(page.asked.link) is not self.ledger.server_of(asked.link):
+        of, to = self.ledger.server_of(page.asked.link), self.ledger.server_of(asked.link)
+        if of is not to and None not in (of, to):  # it may be on its way to a connection that is not open yet
             return f"a cursor of another server: {cursor!r}"
         if page.asked.principal != asked.principal:
             return f"a cursor that {page.asked.principal} was given is sent for {asked.principal}"
@@ -175,7 +176,10 @@ class Progress(Checker):
             return None
         before = recent[-2]
         since = before.requests[0].index
-        soft = client.marks.get("list_changed", -1) > since and before.requests[-1].over in ("cancelled", "result")
+        soft = client.marks.get("list_changed", -1) > since and before.requests[-1].over in (
+            "cancelled",
+            "result",
+        )
         if before.complete or not soft or any(client.marks.get(reason, -1) > since for reason in HARD):
             self._given_up[client.name] = 0
             return None
@@ -237,6 +241,8 @@ class TtlIsNoTimer(Checker):
     def _sent(self, event: TraceEvent) -> str | None:
         client, request = self.ledger.client, self.ledger.request
         if client is None or request is None or request.walk is None or self._waiting[event.node]:
+            return None
+        if client.settings.get("waits"):
             return None
         if request.walk.requests[0].index != event.index or len(client.walks.recent) < 2:
             return None

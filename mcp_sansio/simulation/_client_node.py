@@ -63,14 +63,17 @@ class ClientNode(Node):
     def start(self, now: float) -> None:
         self._boot()
         self._dial_at = now
+        self._tell("settings", **self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """What it says of itself."""
         listing = self.prompts.listing.config
-        self._tell(
-            "settings",
-            eager=listing.eager,
-            max_wait=listing.max_wait,
-            max_rounds=self._config.max_rounds,
-            unnegotiated=self._config.unnegotiated,
-        )
+        return {
+            "eager": listing.eager,
+            "max_wait": listing.max_wait,
+            "max_rounds": self._config.max_rounds,
+            "unnegotiated": self._config.unnegotiated,
+        }
 
     def _tell(self, kind: str, **fields: Any) -> None:
         self._told.append(Report(kind, fields))

@@ -25,6 +25,7 @@ from mcp_sansio._url import HttpUrl
 
 from . import _trace as kinds
 from ._client_node import ClientNode
+from ._ledger_http import HTTP
 from ._links import EOF
 from ._node import Action, Dial, Hangup, Write
 from ._server_node import ServerNode
@@ -53,6 +54,7 @@ class HttpClientNode(ClientNode):
     """A client of one server node over HTTP."""
 
     tells = True
+    speaks = HTTP
     unit = EVENT_END
 
     def __init__(self, *args: Any, pool: H11PoolConfig | None = None, **options: Any) -> None:
@@ -66,6 +68,13 @@ class HttpClientNode(ClientNode):
         self._visits: dict[str, Visit] = {}
         self._ready: dict[str, None] = {}
         self._hearing = ""
+
+    def settings(self) -> dict[str, Any]:
+        """A request that may have to wait for a connection is older than it looks: `waits`."""
+        return {
+            **super().settings(),
+            "waits": self._pooling is not None and self._pooling.max_connections < 10,
+        }
 
     # --- connections ---
 
@@ -102,21 +111,26 @@ class HttpClientNode(ClientNode):
     # --- the pump ---
 
     def _pump(self, now: float, full: Container[str]) -> Iterable[Action]:
+        fresh: list[Visit] = []
         while (port := self.client.next_ready()) is not None:
             if isinstance(port, H11Pool):
-                yield from self._dial(port)
+                fresh += [self._visit(wire) for wire in iter(port.next_wire, None)]
             else:
                 self._ready[port.token] = None
         for conn in [conn for conn in self._ready if conn not in full]:
             del self._ready[conn]
             yield from self._flush(conn)
+        for visit in fresh:
+            if not visit.wire.closed:
+                self._say(visit)
+                yield Dial(visit.conn, self._to)
 
-    def _dial(self, pool: H11Pool) -> Iterable[Action]:
-        while (wire := pool.next_wire()) is not None:
-            self._conns += 1
-            wire.token = f"{self.name}-{self._conns}"
-            self._visits[wire.token] = Visit(wire, wire.token)
-            yield Dial(wire.token, self._to)
+    def _visit(self, wire: H11ClientWire) -> Visit:
+        """A connection that is to be opened."""
+        self._conns += 1
+        wire.token = conn = f"{self.name}-{self._conns}"
+        self._visits[conn] = Visit(wire, conn)
+        return self._visits[conn]
 
     def _flush(self, conn: str) -> Iterable[Action]:
         visit = self._visits.get(conn)
@@ -134,7 +148,7 @@ class HttpClientNode(ClientNode):
     # --- the trace ---
 
     def _say(self, visit: Visit) -> None:
-        """A request leaves."""
+        """A request leaves, or will as soon as its connection is open."""
         exchange = visit.wire.exchange
         if exchange is not None and exchange is not visit.exchange:
             visit.exchange = exchange
@@ -158,6 +172,7 @@ class HttpServerNode(ServerNode):
     """A server over HTTP. Whose requests they are, its `principals` say by the dialling node."""
 
     tells = True
+    speaks = HTTP
     unit = b""
 
     def __init__(
@@ -174,6 +189,10 @@ class HttpServerNode(ServerNode):
         config = HttpServerConfig(new_session_id=self._new_session_id, **self._http_options)
         self.http = HttpServer(self.server, config)
         self._heads: dict[str, int] = {}
+
+    def calm(self, now: float) -> None:
+        """Streams need no signs of life any more, which would go on for ever."""
+        self.http.config = attrs.evolve(self.http.config, keep_alive=None)
 
     def _new_session_id(self) -> str:
         self._sessions += 1

@@ -15,6 +15,7 @@ import msgspec
 from mcp_sansio._plain import is_object, member
 
 from . import _trace as kinds
+from ._ledger_http import Exchanges
 from ._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
 from ._trace import TraceEvent, bytes_of
 from ._walks import Walk, Walks
@@ -65,6 +66,7 @@ class ClientParty:
     asked: dict[Any, Asked] = attrs.field(factory=dict[Any, Asked])
     listen: Asked | None = None
     session: bool = False
+    declared: bool | None = None
     initialize: dict[str, Any] | None = None
     rest: dict[str, Any] | None = None
 
@@ -78,7 +80,7 @@ class ClientParty:
         """The process has begun anew, and remembers nothing."""
         for asked in self.asked.values():
             asked.over = asked.over or "lost"
-        self.session, self.listen = False, None
+        self.session, self.listen, self.declared = False, None, None
         self.invalidate(event, "restarted")
 
     def first(self, fields: dict[str, Any]) -> Asked | None:
@@ -184,6 +186,7 @@ class Ledger:
         self.client: ClientParty | None = None
         self.server: ServerParty | None = None
         self.ends: dict[str, list[str]] = {}
+        self.http = Exchanges()
         self.faults: dict[str, int] = {}
         self.clocks: dict[str, int] = {}
         self.phase: str = "chaos"
@@ -198,6 +201,8 @@ class Ledger:
             kinds.OPEN: self._open,
             kinds.SENT: self._sent,
             kinds.TAKEN: self._taken,
+            kinds.HEAD_SENT: self._head_sent,
+            kinds.HEAD_TAKEN: self._head_taken,
             kinds.ENDED: self._ended,
             kinds.COMMAND: self._command,
             kinds.OBSERVED: self._observed,
@@ -240,12 +245,14 @@ class Ledger:
 
     def _open(self, event: TraceEvent) -> None:
         self.ends.setdefault(event.link, []).append(event.node)
+        self.http.opened(event)
         if self.client is not None:
             self.client.link = event.link
 
     def server_of(self, link: str) -> ServerParty | None:
         """The server at an end of a connection."""
-        return next((self.servers[name] for name in self.ends.get(link, ()) if name in self.servers), None)
+        ends = self.ends.get(self.http.conn_of(link), ())
+        return next((self.servers[name] for name in ends if name in self.servers), None)
 
     def _fault(self, event: TraceEvent) -> None:
         kind = event.data[0]
@@ -319,16 +326,27 @@ class Ledger:
         elif server is not None:
             self._server_took(server, message, event)
 
+    def _head_sent(self, event: TraceEvent) -> None:
+        if self.client is not None:
+            self.http.sent(event)
+
+    def _head_taken(self, event: TraceEvent) -> None:
+        if self.client is not None:
+            self.http.taken(self.client, event)
+
     def _client_sent(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
         method, params = message.get("method"), params_of(message)
         if method is None:
             return
-        if "id" in message:
+        if "id" in message and not self._once_more(client, message, event):
             asked = Asked(message["id"], method, params, event.index, event.time, event.link, client.epoch)
             asked.principal = client.principal
             client.asked[key_of(message["id"])] = self.request = asked
+            self.http.asks(event.link, asked)
             if method == "subscriptions/listen":
                 client.listen = asked
+            elif method == "initialize" and self.http.carries(event.link):
+                self._anew(client, event)
             elif method == "prompts/list":
                 asked.walk = client.walks.asked(asked)
         elif method == "notifications/cancelled":
@@ -365,8 +383,30 @@ class Ledger:
             asked = client.asked.get(key_of(message["id"]))
             if asked is not None and asked.method == "initialize" and "result" in message:
                 prompts = member(member(message["result"], "capabilities"), "prompts")
-                client.session = member(prompts, "listChanged") is True
+                client.declared = member(prompts, "listChanged") is True
+                client.session = bool(client.declared) and not self.http.carries(event.link)
             self._conclude(client, message["id"], "error" if "error" in message else "result", event)
+
+    def _once_more(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> bool:
+        """Whether this is a request that was lost with its exchange, and is made in another one."""
+        asked = client.asked.get(key_of(message["id"]))
+        if asked is None or asked.over != "lost" or not self.http.carries(event.link):
+            return False
+        if client.marks.get("restarted", -1) > asked.index:
+            return False
+        if (asked.method, asked.params) != (message["method"], params_of(message)):
+            return False
+        asked.over, asked.link, self.request = None, event.link, asked
+        self.http.asks(event.link, asked)
+        return True
+
+    @staticmethod
+    def _anew(client: ClientParty, event: TraceEvent) -> None:
+        """Over HTTP no connection ends; a session does when another is begun."""
+        client.session = False
+        if client.declared is not None:
+            client.invalidate(event, "disconnected")
+        client.declared = False
 
     def accepts(self, client: ClientParty, message: dict[str, Any]) -> bool:
         """Whether a list_changed that arrives now means something to a client."""
@@ -379,8 +419,8 @@ class Ledger:
 
     def _conclude(self, client: ClientParty, wire_id: Any, how: str, event: TraceEvent) -> None:
         asked = self.request = client.asked.get(key_of(wire_id))
-        self.was = None if asked is None else asked.over
-        if asked is None or asked.over is not None:
+        self.was = None if asked is None or asked.over == "dropped" else asked.over
+        if asked is None or self.was is not None:
             return
         asked.over = how
         if how == "error" and self.message is not None:
@@ -414,6 +454,9 @@ class Ledger:
         if self.server is not None:
             self._closed(self.server, event)
         if client is None:
+            return
+        if self.http.carries(event.link):
+            self.http.ended(client, event)
             return
         lost = [a for a in client.asked.values() if a.link == event.link and a.over is None]
         for asked in lost:

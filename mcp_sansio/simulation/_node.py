@@ -62,7 +62,8 @@ class Node:
     `name` and `note` are set by the world; `role` ("client", "server") is what checkers hold it to. With
     `tells`, the node notes the messages that it sends and takes in by itself (what is not newline-delimited);
     else the world cuts them out of the bytes. What comes in is fed to it in pieces that end with `unit`, whole
-    if that is empty, so that what it reports stands between the right messages.
+    if that is empty, so that what it reports stands between the right messages. `speaks` is noted of its
+    connections as they open: "http" if they carry exchanges.
     """
 
     name: str = ""
@@ -70,6 +71,7 @@ class Node:
     note: Note = staticmethod(_nobody)
     tells: bool = False
     unit: bytes = b"\n"
+    speaks: str | None = None
 
     def start(self, now: float) -> None:
         """The world begins, or the process does anew after a crash: nothing of before is remembered."""
@@ -108,6 +110,9 @@ class Node:
     def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:
         """The application does something, as the workload has it."""
         raise NotImplementedError(f"{type(self).__name__} knows no {verb}")
+
+    def calm(self, now: float) -> None:
+        """Nothing goes wrong any more: whatever it would go on with for ever, it may stop."""
 
     def observe(self) -> Mapping[str, Any]:
         """The state that matters when all is quiet."""

@@ -90,6 +90,8 @@ def _live(world: World, scenario: Scenario) -> None:
         return
     world.enter("calm")
     swarm.calm()
+    for seat in world.seats.values():
+        seat.node.calm(seat.clock.local(world.now))
     world.settle(CALM, scenario.silence)
     world.rest()
     world.enter("asked")

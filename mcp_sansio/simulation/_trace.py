@@ -18,7 +18,7 @@ from mcp_sansio._version import __version__
 FORMAT: Final = "mcp-sansio-trace/1"
 
 NODE: Final = "node"  # a node starts, or starts anew and remembers nothing; data is its role
-OPEN: Final = "open"  # a connection is usable at this node
+OPEN: Final = "open"  # a connection is usable at this node; data is "http" if it carries exchanges
 SENT: Final = "out"  # a message has left this node; data is its text
 TAKEN: Final = "in"  # a message was taken in by this node; data is its text
 HEAD_SENT: Final = "head-out"  # the head of an HTTP message has left; data is [start, fields]

@@ -281,7 +281,7 @@ class World:
         for name in (link.acceptor, link.dialler):
             seat = self.seats[name]
             seat.links[link.name] = link
-            self._note(kinds.OPEN, name, link.name, None)
+            self._note(kinds.OPEN, name, link.name, seat.node.speaks)
             seat.node.opened(link.name, seat.clock.local(self.now))
             self.turn(name)
 
