@@ -65,7 +65,8 @@ def shrink(
     """
     if failed.violation is None:
         raise ValueError("nothing to shrink: every property held")
-    search = _Search(failed, checks, runs, lambda limit=spent() + seconds: spent() >= limit)
+    end = spent() + seconds
+    search = _Search(failed, checks, runs, lambda: spent() >= end)
     search.improve()
     return Shrunk(failed, search.best, search.runs, search.explain())
 
@@ -92,6 +93,7 @@ class _Search:
             self._silence_labels()
             self._zero_chunks()
             self._leave_out()
+            self._leave_out_together()
             self._lower()
 
     def explain(self) -> tuple[Draw, ...]:
@@ -149,27 +151,34 @@ class _Search:
         return bool(values) and self._try(_with(places, values))
 
     def _leave_out(self) -> None:
-        """Leave out what was drawn between two draws of a label that are not 0: the second comes earlier."""
-        for place in self._loud():
-            label, last = place
-            while last >= 0:
-                size = self._silence_before((label, last))
-                while size and not self._omit(label, last - size, size):
-                    size //= 2
-                if not size:
-                    break
-                last -= size
+        """Leave draws out, alone or with the silence before them, so that what strikes strikes earlier."""
+        for label, nth in self._loud()[::-1]:
+            if self._omit(label, nth, 1):
+                continue
+            size = self._silence_before(label, nth)
+            while size and not self._omit(label, nth - size, size):
+                size //= 2
 
-    def _silence_before(self, place: Place) -> int:
-        places, (label, nth) = _places(self.best.record), place
-        size = 0
-        while (label, nth - size - 1) in places and not places[label, nth - size - 1][2]:
+    def _leave_out_together(self) -> None:
+        """Silence a draw and leave some out of another label: what is not said moves what strikes."""
+        for quiet in self._loud()[::-1]:
+            for label, nth in self._loud():
+                for size in range(1, 1 + min(2, self._silence_before(label, nth))):
+                    if label != quiet[0] and self._omit(label, nth - size, size, silence=quiet):
+                        break
+
+    def _silence_before(self, label: str, nth: int) -> int:
+        places, size = _places(self.best.record), 0
+        while nth > size and (label, nth - size - 1) in places and not places[label, nth - size - 1][2]:
             size += 1
         return size
 
-    def _omit(self, label: str, first: int, size: int) -> bool:
+    def _omit(self, label: str, first: int, size: int, silence: Place | None = None) -> bool:
+        places = _places(self.best.record)
+        if silence is not None:
+            places[silence] = (*places.get(silence, ("", 0, 0))[:2], 0)
         gone = {(label, nth) for nth in range(first, first + size)}
-        return self._try([draw for place, draw in _places(self.best.record).items() if place not in gone])
+        return self._try([draw for place, draw in places.items() if place not in gone])
 
     def _lower(self) -> None:
         """Make values smaller, by halves, and at last by one."""
