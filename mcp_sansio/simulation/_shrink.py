@@ -24,6 +24,9 @@ from ._trace import TraceEvent
 
 T = TypeVar("T")
 
+SETTING = 16
+"""A draw of so few possibilities chooses a setting rather than a time or a place."""
+
 Cost: TypeAlias = tuple[int, int, int]
 
 Place: TypeAlias = tuple[str, int]
@@ -82,6 +85,7 @@ class _Search:
         self._property = "" if failed.violation is None else failed.violation.property
         self._checks = [check for check in checks if check.id == self._property]
         self._cost = cost(failed)
+        self._tried: set[tuple[Draw, ...]] = {tuple(failed.record)}
         self._limit = runs
         self._late = late
 
@@ -95,6 +99,7 @@ class _Search:
             self._leave_out()
             self._leave_out_together()
             self._lower()
+            self._lower_together()
 
     def explain(self) -> tuple[Draw, ...]:
         """The draws that the failure needs: it is gone when one of them is 0."""
@@ -121,8 +126,10 @@ class _Search:
 
     def _try(self, record: Sequence[Draw]) -> bool:
         """Whether this is better; it is the best then."""
-        if self._over:
+        key = tuple(record)
+        if self._over or key in self._tried:
             return False
+        self._tried.add(key)
         outcome = self._replay(record, self._cost[0])
         if not self._fails(outcome) or cost(outcome) >= self._cost:
             return False
@@ -181,14 +188,23 @@ class _Search:
         return self._try([draw for place, draw in places.items() if place not in gone])
 
     def _lower(self) -> None:
-        """Make values smaller, by halves, and at last by one."""
+        """Make values smaller."""
         for place in self._loud():
-            step = self._value(place) // 2
-            while step:
-                places = _places(self.best.record)
-                lower = self._value(place) - step
-                if lower < 0 or not self._try(_with(places, {place: lower})):
-                    step //= 2
+            while any(self._set({place: lower}) for lower in _lower_than(self._value(place))):
+                pass
+
+    def _lower_together(self) -> None:
+        """Make a setting smaller, and something else that happens earlier with it."""
+        loud = self._loud()
+        small = [place for place in loud if _places(self.best.record)[place][1] <= SETTING]
+        for setting in small:
+            for lower in _lower_than(self._value(setting)):
+                for place in loud:
+                    others = () if place in small else _lower_than(self._value(place))
+                    any(self._set({setting: lower, place: other}) for other in others)
+
+    def _set(self, values: Mapping[Place, int]) -> bool:
+        return self._try(_with(_places(self.best.record), values))
 
     def _value(self, place: Place) -> int:
         draw = _places(self.best.record).get(place)
@@ -208,6 +224,11 @@ def _places(record: Iterable[Draw]) -> Places:
 def _with(places: Places, values: Mapping[Place, int]) -> Sequence[Draw]:
     """The tape with other values at some places."""
     return [(*draw[:2], values.get(place, draw[2])) for place, draw in places.items()]
+
+
+def _lower_than(value: int) -> Sequence[int]:
+    """What may do instead of a value, the smallest first."""
+    return sorted({*range(min(value, 3)), *(value >> by for by in (1, 2, 3) if value), *(value - 1,)} - {-1})
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
