@@ -27,6 +27,9 @@ T = TypeVar("T")
 SETTING = 16
 """A draw of so few possibilities chooses a setting rather than a time or a place."""
 
+EXPLAINED = 40
+"""With more draws than that left, which of them matter is not asked."""
+
 Cost: TypeAlias = tuple[int, int, int]
 
 Place: TypeAlias = tuple[str, int]
@@ -44,7 +47,7 @@ def cost(outcome: Outcome) -> Cost:
 class Shrunk:
     """`outcome` is the smallest failure that was found, in `runs` replays; `before` is what it was made of.
 
-    Without any one of the draws `needed` the property holds.
+    Without any one of the draws `needed` the property holds; of a failure that stayed large, none is named.
     """
 
     before: Outcome
@@ -104,6 +107,8 @@ class _Search:
     def explain(self) -> tuple[Draw, ...]:
         """The draws that the failure needs: it is gone when one of them is 0."""
         places = _places(self.best.record)
+        if len(self._loud()) > EXPLAINED:
+            return ()
         return tuple(
             draw
             for place, draw in places.items()
