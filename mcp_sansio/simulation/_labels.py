@@ -49,22 +49,22 @@ class Correspondence:
         asked = self._methods.get((link, repr(wire_id)), "")
         if "error" in message:
             error = message["error"]
-            return shorten(f"#{wire_id} error {member(error, 'code')}: {member(error, 'message')}")
-        return shorten(f"#{wire_id} {_result(asked, message.get('result'))}")
+            return shorten(f"[{wire_id}] error {member(error, 'code')}: {member(error, 'message')}")
+        return shorten(f"[{wire_id}] {_result(asked, message.get('result'))}")
 
     def _asked(self, link: str, method: str, wire_id: Any, message: dict[str, Any]) -> str:
         params, name = params_of(message), method.removeprefix("notifications/")
         if wire_id is None:
             about = params.get("requestId", tag_of(message))
-            return shorten(name if about is None else f"{name} (of #{about})")
+            return shorten(name if about is None else f"{name} (of [{about}])")
         self._methods[link, repr(wire_id)] = method
         words = [word for word in (_subject(method, params),) if word]
-        return shorten(" ".join([f"#{wire_id}", name, *words]))
+        return shorten(" ".join([f"[{wire_id}]", name, *words]))
 
 
 def _subject(method: str, params: Fields) -> str:
     if "cursor" in params:
-        return f"from {shorten(repr(params['cursor']), 12)}"
+        return f"from …{str(params['cursor'])[-8:]}"
     if "requestState" in params or "inputResponses" in params:
         return f"{params.get('name', '')} with input"
     words = {
@@ -97,7 +97,7 @@ def _list(fields: Fields) -> str:
     marks = [word for word in ("fresh", "verified", "private") if fields.get(word)]
     listed = fields.get("items")
     size = "nothing" if listed is None else _count(len(listed), "prompt")
-    return ", ".join([f"{size} (asked by #{fields.get('asked')})", *marks])
+    return ", ".join([f"{size} (asked by [{fields.get('asked')}])", *marks])
 
 
 _REPORTS: Mapping[str, Callable[[Fields], str]] = {
