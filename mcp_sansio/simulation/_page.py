@@ -1,0 +1,224 @@
+"""A story as one HTML page that a person can read: a lane for each node, time downwards, messages as arrows.
+
+Nothing is loaded and nothing runs: what is behind an arrow is shown when it is clicked, which a link to its
+place on the page and the selector `:target` can do without a script. Rows are events, not seconds, so a quiet hour
+takes as much room as a busy millisecond; the time stands at the side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from . import _trace as kinds
+from ._checking import Checker
+from ._labels import object_of, shorten
+from ._story import Step, Story
+from ._tape import Draw
+from ._trace import TraceEvent
+
+ROW, GUTTER, LANE, TOP = 26, 96, 400, 44
+"""Sizes in pixels: the height of a row, the width of the times, that of a lane, and of the names above."""
+
+SPECIFICATION = "https://modelcontextprotocol.io/specification/draft/"
+
+STYLE = """
+:root{--ink:#1c2430;--dim:#7b8694;--page:#fff;--line:#d4dae1;--box:#f1f4f7;--blue:#1f5fbf;--red:#c0262d;--amber:#b36b00;
+--green:#1c7c4a;color-scheme:light dark}
+@media(prefers-color-scheme:dark){:root{--ink:#dfe5ec;--dim:#8a94a1;--page:#14181d;--line:#343c46;--box:#20262d;--blue:#7db0ff;
+--red:#ff7b7b;--amber:#f0b357;--green:#6fd3a0}}
+body{margin:0;background:var(--page);color:var(--ink);font:15px/1.45 system-ui,sans-serif}
+header{padding:18px 24px 10px;border-bottom:1px solid var(--line)}h1{font-size:20px;margin:0 0 4px}p{margin:2px 0}
+.bad{color:var(--red);font-weight:600}.dim{color:var(--dim)}code,pre,svg{font-family:ui-monospace,Menlo,Consolas,monospace}
+main{display:flex;align-items:flex-start}svg{flex:none;font-size:13px}svg text{fill:var(--ink)}
+svg a{cursor:pointer;text-decoration:none}svg a:hover text,svg a:focus text{text-decoration:underline}
+.lane{stroke:var(--line);stroke-width:2}.name{font-weight:700;font-size:15px}.time{fill:var(--dim);font-size:11px}
+.message line,.message path{stroke:var(--blue);stroke-width:1.6;fill:none}.message .tip{fill:var(--blue);stroke:none}
+.lost line,.lost path{stroke:var(--red);stroke-dasharray:5 4}.lost text{fill:var(--red)}
+.box{fill:var(--box);stroke:var(--line)}.report text{fill:var(--ink)}.command .box{stroke:var(--green)}
+.command text{fill:var(--green)}.fault .box{stroke:var(--amber)}.fault text{fill:var(--amber)}
+.connection text{fill:var(--dim)}.phase text{fill:var(--dim);font-style:italic}.phase line{stroke:var(--dim);stroke-dasharray:2 4}
+.verdict .box{stroke:var(--red);stroke-width:2}.verdict text{fill:var(--red);font-weight:700}
+.cause .box{stroke:var(--red);stroke-width:2}.cause line{stroke:var(--red);stroke-width:3}
+aside{position:sticky;top:0;flex:1;min-width:340px;max-height:100vh;overflow:auto;box-sizing:border-box;padding:14px 20px;
+border-left:1px solid var(--line)}aside section{display:none}aside section:target{display:block}
+aside:has(section:target) .hint{display:none}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--box);padding:10px;
+border-radius:6px;font-size:12.5px}h2{font-size:15px;margin:0 0 6px}a{color:var(--blue)}
+"""
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+
+
+def page(story: Story, *, checker: type[Checker] | None = None, needed: Sequence[Draw] = ()) -> str:
+    """The page, complete. `checker` is that of the property that broke, `needed` the draws that it took."""
+    title = _title(story)
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            f"<title>{_escaped(title)}</title><style>{STYLE}</style></head><body>",
+            *_head(story, title, checker, needed),
+            "<main>",
+            *_Drawing(story).svg(),
+            '<aside><p class="hint dim">Click on an arrow or a note to see what is behind it.</p>',
+            *(_details(story, event) for event in _shown(story)),
+            "</aside></main></body></html>",
+            "",
+        ]
+    )
+
+
+def _title(story: Story) -> str:
+    header = story.trace.header
+    seed = "" if header.seed is None else f", seed {header.seed}"
+    return f"{header.scenario or 'a recording'}{seed}"
+
+
+def _head(
+    story: Story, title: str, checker: type[Checker] | None, needed: Sequence[Draw]
+) -> Iterator[str]:
+    yield f"<header><h1>{_escaped(title)}</h1>"
+    verdicts = [event.data for event in story.trace if event.kind == kinds.VERDICT]
+    for property_id, text in verdicts:
+        if checker is not None and checker.id == property_id:
+            place = f'<a href="{SPECIFICATION}{_escaped(checker.anchor)}">{_escaped(checker.anchor)}</a>'
+            yield f'<p class="bad">{_escaped(f"{property_id} {checker.title}")}</p>'
+            yield f'<p class="dim">{checker.level.value} · {place}</p>'
+        yield f'<p><span class="bad">✗</span> {_escaped(f"{property_id}: {text}")}</p>'
+    taken = sum(event.kind == kinds.TAKEN for event in story.trace)
+    yield f'<p class="dim">{taken} messages, {len(story.trace)} events, {_time(story)}</p>'
+    if needed:
+        draws = ", ".join(f"{label} = {value}" for label, _, value in needed)
+        yield f'<p class="dim">It takes these draws: <code>{_escaped(draws)}</code></p>'
+    yield "</header>"
+
+
+def _time(story: Story) -> str:
+    events = story.trace.events
+    return f"{events[-1].time - events[0].time:.3f} s" if events else "nothing"
+
+
+def _shown(story: Story) -> Iterable[TraceEvent]:
+    return [story.trace.events[step.index] for step in story.steps]
+
+
+def _details(story: Story, event: TraceEvent) -> str:
+    """What is behind a step: the data, and what caused it."""
+    data: Any = event.data if not isinstance(event.data, str) else object_of(event.data) or event.data
+    text = data if isinstance(data, str) else msgspec.json.format(msgspec.json.encode(data)).decode()
+    where = " ".join(word for word in (event.kind, event.node, event.link) if word)
+    caused = ""
+    if 0 <= event.cause < len(story.trace):
+        caused = f'<p class="dim">because of event {event.cause}: <code>{_brief(story, event.cause)}</code></p>'
+    return (
+        f'<section id="e{event.index}"><h2>event {event.index} · {event.time:.6f} s · {_escaped(where)}</h2>'
+        f"{caused}<pre>{_escaped(text)}</pre></section>"
+    )
+
+
+def _brief(story: Story, index: int) -> str:
+    event = story.trace.events[index]
+    link = f'<a href="#e{index}">{event.kind} {_escaped(event.node)}</a>'
+    return f"{link} {_escaped(shorten(str(event.data), 80))}"
+
+
+@attrs.define(eq=False)
+class _Drawing:
+    """The rows: one for each step, and one for an arrival that something came before."""
+
+    story: Story
+    rows: dict[int, int] = attrs.field(factory=dict[int, int])
+
+    def svg(self) -> Iterator[str]:
+        """The drawing, from top to bottom."""
+        self._place()
+        width, height = GUTTER + LANE * len(self.story.lanes), TOP + ROW * (len(self._at) + 1)
+        yield f'<svg width="{width}" height="{height}" role="img" aria-label="sequence of events">'
+        yield '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        yield '<path class="tip" fill="context-stroke" d="M0 0 8 4 0 8z"/></marker></defs>'
+        for lane in self.story.lanes:
+            yield f'<line class="lane" x1="{self._x(lane)}" x2="{self._x(lane)}" y1="{TOP - 10}" y2="{height}"/>'
+            yield _text(self._x(lane), 22, lane, "name", "middle")
+        yield from self._times()
+        for step in self.story.steps:
+            yield f'<a class="{self._class(step)}" href="#e{step.index}"><title>{_escaped(step.text)}</title>'
+            yield from self._message(step) if step.tone == "message" else self._note(step)
+            yield "</a>"
+        yield "</svg>"
+
+    @property
+    def _at(self) -> Sequence[int]:
+        return sorted(self.rows)
+
+    def _place(self) -> None:
+        """Give a row to each event; an arrival that follows its sending at once shares the row."""
+        ends = {step.index: step for step in self.story.steps}
+        arrivals = {step.arrives for step in self.story.steps if step.arrives not in (None, step.index)}
+        shown = sorted({*ends, *(at for at in arrivals if at is not None)})
+        row = -1
+        for before, index in zip([-1, *shown], shown, strict=False):
+            step = ends.get(before)
+            if step is None or step.arrives != index:
+                row += 1
+            self.rows[index] = row
+
+    def _class(self, step: Step) -> str:
+        lost = " lost" if step.tone == "message" and step.arrives is None else ""
+        verdict = next((other for other in self.story.steps if other.tone == "verdict"), None)
+        blamed = " cause" if verdict is not None and step.index == verdict.cause else ""
+        return f"{step.tone}{lost}{blamed}"
+
+    def _x(self, lane: str) -> int:
+        return GUTTER + LANE // 2 + LANE * self.story.lanes.index(lane)
+
+    def _y(self, index: int) -> int:
+        return TOP + ROW * self.rows[index] + ROW // 2
+
+    def _times(self) -> Iterator[str]:
+        """The time of each row that is another than that of the row above."""
+        before = ""
+        for index in self._at:
+            time = f"{self.story.trace.events[index].time:.3f}"
+            if time != before:
+                yield _text(GUTTER - 14, self._y(index) + 4, time, "time", "end")
+            before = time
+
+    def _message(self, step: Step) -> Iterator[str]:
+        (x1, x2), y1 = (self._x(name) for name in step.about), self._y(step.index)
+        away = 1 if x2 > x1 else -1
+        if step.arrives is None:
+            x2, y2 = x1 + away * LANE // 2, y1
+            yield f'<path d="M{x2 - 5} {y2 - 5}l10 10m0-10l-10 10"/>'
+        else:
+            y2 = self._y(step.arrives)
+        y2 = y2 + 8 if y2 == y1 and step.arrives is not None else y2
+        tip = "" if step.arrives is None else ' marker-end="url(#tip)"'
+        yield f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"{tip}/>'
+        yield _text(x1 + away * 10, y1 - 3, step.text, anchor="start" if away > 0 else "end")
+
+    def _note(self, step: Step) -> Iterator[str]:
+        y = self._y(step.index)
+        lanes = step.about or self.story.lanes
+        places = [self._x(lane) for lane in lanes] or [GUTTER]
+        middle = (min(places) + max(places)) // 2
+        half = max(len(step.text) * 4 + 10, (max(places) - min(places)) // 2 if len(places) > 1 else 0)
+        if step.tone == "phase":
+            yield f'<line x1="{GUTTER}" x2="{GUTTER + LANE * len(self.story.lanes)}" y1="{y}" y2="{y}"/>'
+        if step.tone not in ("connection",):
+            text = shorten(step.text, max(60, half // 4))
+            half = len(text) * 4 + 10
+            yield f'<rect class="box" x="{middle - half}" y="{y - 11}" width="{2 * half}" height="21" rx="4"/>'
+        yield _text(middle, y + 4, shorten(step.text, max(60, half // 4)), anchor="middle")
+
+
+def _text(x: int, y: int, text: str, name: str = "", anchor: str = "start") -> str:
+    of = f' class="{name}"' if name else ""
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{of}>{_escaped(text)}</text>'
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ENTITIES)

@@ -1,0 +1,265 @@
+"""Makes a failure small: the shortest story, told by the fewest draws, in which the same property breaks.
+
+A greedy search over the tape. A candidate is replayed leniently, with zeros for what it lacks, and is taken
+if it still fails and costs less: messages first, for they are what a person reads, then draws that are not 0.
+First whole labels fall silent, which takes out a fault, a kind of act or a setting at once; then chunks of
+what is left; then draws are left out, so that what strikes does so earlier; then values grow small. A replay
+stops when it is longer than the best, so most candidates cost little.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import attrs
+
+from . import _trace as trace_kinds
+from ._checking import Checker
+from ._ledger import Ledger
+from ._run import Outcome, replay
+from ._tape import Draw
+from ._trace import TraceEvent
+
+T = TypeVar("T")
+
+SETTING = 16
+"""A draw of so few possibilities chooses a setting rather than a time or a place."""
+
+EXPLAINED = 40
+"""With more draws than that left, which of them matter is not asked."""
+
+Cost: TypeAlias = tuple[int, int, int]
+
+Place: TypeAlias = tuple[str, int]
+"""Which draw of its label it is: this stays the same whatever other labels do."""
+
+Places: TypeAlias = dict[Place, Draw]
+
+
+def cost(outcome: Outcome) -> Cost:
+    """What a shorter story has less of: messages, then draws that are not 0, then draws."""
+    return outcome.messages, sum(value > 0 for _, _, value in outcome.record), len(outcome.record)
+
+
+@attrs.frozen(eq=False)
+class Shrunk:
+    """`outcome` is the smallest failure that was found, in `runs` replays; `before` is what it was made of.
+
+    Without any one of the draws `needed` the property holds; of a failure that stayed large, none is named.
+    """
+
+    before: Outcome
+    outcome: Outcome
+    runs: int
+    needed: tuple[Draw, ...]
+
+
+def shrink(
+    failed: Outcome,
+    checks: Iterable[type[Checker]] = (),
+    *,
+    runs: int = 5000,
+    spent: Callable[[], float] = lambda: 0.0,
+    seconds: float = 5.0,
+) -> Shrunk:
+    """The smallest failure of the same property that can be found.
+
+    It ends after so many `runs`, or when `spent`, a clock of the caller's, has gone on by `seconds`. Raises
+    `ValueError` for a run that has not failed.
+    """
+    if failed.violation is None:
+        raise ValueError("nothing to shrink: every property held")
+    end = spent() + seconds
+    search = _Search(failed, checks, runs, lambda: spent() >= end)
+    search.improve()
+    return Shrunk(failed, search.best, search.runs, search.explain())
+
+
+class _Search:
+    """The best so far, and the ways to a better one."""
+
+    def __init__(
+        self, failed: Outcome, checks: Iterable[type[Checker]], runs: int, late: Callable[[], bool]
+    ) -> None:
+        self.best = failed
+        self.runs = 0
+        self._property = "" if failed.violation is None else failed.violation.property
+        self._checks = [check for check in checks if check.id == self._property]
+        self._cost = cost(failed)
+        self._tried: set[tuple[Draw, ...]] = {tuple(failed.record)}
+        self._limit = runs
+        self._late = late
+
+    def improve(self) -> None:
+        """Go through all the ways until none of them leads on."""
+        before = None
+        while before != self._cost and not self._over:
+            before = self._cost
+            self._silence_labels()
+            self._zero_chunks()
+            self._leave_out()
+            self._leave_out_together()
+            self._lower()
+            self._lower_together()
+
+    def explain(self) -> tuple[Draw, ...]:
+        """The draws that the failure needs: it is gone when one of them is 0."""
+        places = _places(self.best.record)
+        if len(self._loud()) > EXPLAINED:
+            return ()
+        return tuple(
+            draw
+            for place, draw in places.items()
+            if draw[2] and not self._fails(self._replay(_with(places, {place: 0})))
+        )
+
+    # --- one candidate ---
+
+    @property
+    def _over(self) -> bool:
+        return self.runs >= self._limit or self._late()
+
+    def _replay(self, record: Sequence[Draw], most: int | None = None) -> Outcome:
+        self.runs += 1
+        checks = self._checks if most is None else [*self._checks, _longer_than(most)]
+        return replay(self.best.scenario, record, checks, strict=False)
+
+    def _fails(self, outcome: Outcome) -> bool:
+        return outcome.violation is not None and outcome.violation.property == self._property
+
+    def _try(self, record: Sequence[Draw]) -> bool:
+        """Whether this is better; it is the best then."""
+        key = tuple(record)
+        if self._over or key in self._tried:
+            return False
+        self._tried.add(key)
+        outcome = self._replay(record, self._cost[0])
+        if not self._fails(outcome) or cost(outcome) >= self._cost:
+            return False
+        self.best, self._cost = outcome, cost(outcome)
+        return True
+
+    # --- ways to a better one ---
+
+    def _silence_labels(self) -> None:
+        """Zero all draws of some labels: of half of them, of a quarter, …, of one."""
+        for some in _chunks([*dict.fromkeys(label for label, _ in self._loud())]):
+            self._zero([place for place in self._loud() if place[0] in some])
+
+    def _zero_chunks(self) -> None:
+        """Zero some of the draws, the last first: what came late was needed least."""
+        for some in _chunks(self._loud()[::-1]):
+            self._zero(some)
+
+    def _loud(self) -> list[Place]:
+        """The draws that are not 0."""
+        return [place for place, draw in _places(self.best.record).items() if draw[2]]
+
+    def _zero(self, some: Sequence[Place]) -> bool:
+        places = _places(self.best.record)
+        values = {place: 0 for place in some if place in places and places[place][2]}
+        return bool(values) and self._try(_with(places, values))
+
+    def _leave_out(self) -> None:
+        """Leave draws out, alone or with the silence before them, so that what strikes strikes earlier."""
+        for label, nth in self._loud()[::-1]:
+            if self._omit(label, nth, 1):
+                continue
+            size = self._silence_before(label, nth)
+            while size and not self._omit(label, nth - size, size):
+                size //= 2
+
+    def _leave_out_together(self) -> None:
+        """Silence a draw and leave some out of another label: what is not said moves what strikes."""
+        for quiet in self._loud()[::-1]:
+            for label, nth in self._loud():
+                for size in range(1, 1 + min(2, self._silence_before(label, nth))):
+                    if label != quiet[0] and self._omit(label, nth - size, size, silence=quiet):
+                        break
+
+    def _silence_before(self, label: str, nth: int) -> int:
+        places, size = _places(self.best.record), 0
+        while nth > size and (label, nth - size - 1) in places and not places[label, nth - size - 1][2]:
+            size += 1
+        return size
+
+    def _omit(self, label: str, first: int, size: int, silence: Place | None = None) -> bool:
+        places = _places(self.best.record)
+        if silence is not None:
+            places[silence] = (*places.get(silence, ("", 0, 0))[:2], 0)
+        gone = {(label, nth) for nth in range(first, first + size)}
+        return self._try([draw for place, draw in places.items() if place not in gone])
+
+    def _lower(self) -> None:
+        """Make values smaller."""
+        for place in self._loud():
+            while any(self._set({place: lower}) for lower in _lower_than(self._value(place))):
+                pass
+
+    def _lower_together(self) -> None:
+        """Make a setting smaller, and something else that happens earlier with it."""
+        loud = self._loud()
+        small = [place for place in loud if _places(self.best.record)[place][1] <= SETTING]
+        for setting in small:
+            for lower in _lower_than(self._value(setting)):
+                for place in loud:
+                    others = () if place in small else _lower_than(self._value(place))
+                    any(self._set({setting: lower, place: other}) for other in others)
+
+    def _set(self, values: Mapping[Place, int]) -> bool:
+        return self._try(_with(_places(self.best.record), values))
+
+    def _value(self, place: Place) -> int:
+        draw = _places(self.best.record).get(place)
+        return 0 if draw is None else draw[2]
+
+
+def _places(record: Iterable[Draw]) -> Places:
+    seen: Counter[str] = Counter()
+    places: Places = {}
+    for draw in record:
+        label = draw[0]
+        places[label, seen[label]] = draw
+        seen[label] += 1
+    return places
+
+
+def _with(places: Places, values: Mapping[Place, int]) -> Sequence[Draw]:
+    """The tape with other values at some places."""
+    return [(*draw[:2], values.get(place, draw[2])) for place, draw in places.items()]
+
+
+def _lower_than(value: int) -> Sequence[int]:
+    """What may do instead of a value, the smallest first."""
+    return sorted({*range(min(value, 3)), *(value >> by for by in (1, 2, 3) if value), *(value - 1,)} - {-1})
+
+
+def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """All of them, halves, quarters, … and each by itself."""
+    size = len(items)
+    while size:
+        for at in range(0, len(items), size):
+            yield items[at : at + size]
+        size //= 2
+
+
+def _longer_than(most: int) -> type[Checker]:
+    """A checker that ends a run with more messages than are worth having."""
+
+    class Longer(Checker):
+        id = "too long"
+        title = "a shorter story is known"
+        anchor = ""
+        kinds = (trace_kinds.TAKEN,)
+
+        def __init__(self, ledger: Ledger) -> None:
+            super().__init__(ledger)
+            self._taken = 0
+
+        def on_event(self, event: TraceEvent) -> str | None:
+            self._taken += 1
+            return f"more than {most}" if self._taken > most else None
+
+    return Longer
