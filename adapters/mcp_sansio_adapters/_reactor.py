@@ -23,7 +23,7 @@ from ._pump import Meter, Pump
 
 
 class Reactor:
-    """Drives one machine, which `due` tells the time: `step` waits for something to happen, and handles it."""
+    """Drives one machine, which `due` tells the time: `step` waits for something to do, and does it."""
 
     def __init__(self, machine: Machine, handle: Callable[[Any], None], due: Callable[[], None]) -> None:
         self._machine = machine

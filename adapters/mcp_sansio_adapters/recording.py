@@ -278,6 +278,13 @@ class _Party(Recording):
         self.time = now
         self._came(kinds.ENDED, link, how)
 
+    def answer(self, request: IncomingRequest, value: Any, now: float) -> None:
+        """A request is about to be answered."""
+        self._settle("answer", request, now, **_plain_answer(request.method, value))
+
+    def _settle(self, verb: str, request: IncomingRequest, now: float, **data: Any) -> None:
+        self.command(verb, now, id=request.id, **data)
+
     def _drawn(self, value: float) -> None:
         self._note(kinds.COMMAND, "", ["jitter", {"value": value}])
 
@@ -350,10 +357,6 @@ class _ServerParty(_Party):
         self._link_of[endpoint] = link
         return _Wire(self, link, endpoint, now, on_message)
 
-    def answer(self, request: IncomingRequest, value: Any, now: float) -> None:
-        """A request is about to be answered."""
-        self._settle("answer", request, now, **_plain_answer(request.method, value))
-
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:
         """A request is about to be refused."""
         self._settle("answer", request, now, failed=reason)
@@ -363,7 +366,7 @@ class _ServerParty(_Party):
         self._settle("progress", request, now, **data)
 
     def _settle(self, verb: str, request: IncomingRequest, now: float, **data: Any) -> None:
-        self.command(verb, now, link=self._link_of.get(request.stream, ""), id=request.id, **data)
+        super()._settle(verb, request, now, link=self._link_of.get(request.stream, ""), **data)
 
     def _note(self, kind: str, link: str = "", data: Any = None) -> int:
         """What the server has to offer is noted before anything that it may show in."""
@@ -392,7 +395,8 @@ def _plain(value: Any) -> Any:
 def _plain_config(config: ClientConfig) -> dict[str, Any]:
     """A client's config, but for the functions in it and what is only worth something to this server."""
     left_out = attrs.fields(ClientConfig).jitter, attrs.fields(ClientConfig).verdict
-    return attrs.asdict(config, filter=lambda field, _: field not in left_out)
+    plain = attrs.asdict(config, filter=lambda field, _: field not in left_out)
+    return plain | {"info": unstructure_typed(config.info, NEWEST)}
 
 
 def _plain_entry(entry: Entry) -> dict[str, Any]:
