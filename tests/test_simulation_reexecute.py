@@ -9,15 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import attrs
 import pytest
 from recordings import make, server
 
-from mcp_sansio import Client, ClientConfig, Implementation, ListingConfig, PromptServerConfig, ServerConfig
+from mcp_sansio import ClientConfig, Implementation, PromptServerConfig, ServerConfig
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._faults import STREAM
 from mcp_sansio.simulation._recorded import RecordedClient, RecordedServer
 from mcp_sansio.simulation._reexecute import NOTHING, Difference, reexecute
 from mcp_sansio.simulation._run import run_seed
@@ -110,3 +107,45 @@ def test_so_is_output_that_has_gone() -> None:
 def test_who_was_not_there_cannot_be_executed() -> None:
     with pytest.raises(KeyError):
         reexecute(Trace(), "nobody", ClientNode("s1", ClientConfig(info=Implementation("c", "1"))))
+
+
+# --- worlds -----------------------------------------------------------------------------------------------
+
+
+def a_client() -> ClientNode:
+    return ClientNode("s1", ClientConfig(info=Implementation("c", "1"), capabilities={"elicitation": {}}))
+
+
+def a_server() -> ServerNode:
+    return ServerNode(
+        ServerConfig(info=Implementation("s", "1")),
+        PromptServerConfig(keys=KEYS, page_size=2),
+        pace=lambda: 0.25,
+        asks=lambda: True,
+    )
+
+
+def scene(world: World, until: float) -> None:
+    """A client and a server that decide nothing by the tape, so that they can be made anew."""
+    world.add("s1", a_server())
+    load = Workload(world, "s1", ["c1"], until)
+    load.prompts(5)
+    world.add("c1", a_client())
+    for kind in (load.changes, load.reads, load.gets, load.refreshes, load.completions, load.cancels):
+        kind(1.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_who_was_in_a_world_does_the_same_outside_of_it(seed: int) -> None:
+    """Under every fault: clocks that jump, processes that begin anew, connections that are cut."""
+    trace = run_seed(Scenario("world", 20.0, scene), seed).trace
+    assert reexecute(trace, "c1", a_client()) is None
+    assert reexecute(trace, "s1", a_server()) is None
+
+
+def test_a_client_that_is_another_is_told_apart() -> None:
+    trace = run_seed(Scenario("world", 20.0, scene), 0).trace
+    other = ClientNode("s1", ClientConfig(info=Implementation("another", "1")))
+    found = reexecute(trace, "c1", other)
+    assert found is not None
+    assert "another" in found.found

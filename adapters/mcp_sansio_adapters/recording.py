@@ -263,12 +263,12 @@ class _Party(Recording):
         """A byte stream for the endpoint."""
         return _Wire(self, self.opened(now), endpoint, now, on_message)
 
-    def opened(self, now: float, data: Any = None) -> str:
+    def opened(self, now: float) -> str:
         """There is a connection; its name."""
         self.time = now
         self._links += 1
         link = f"{self._name}/{self._links}"
-        self._came(kinds.OPEN, link, data)
+        self._came(kinds.OPEN, link)
         return link
 
     def ended(self, link: str, how: str, now: float, reason: str | None = None) -> None:
@@ -343,18 +343,23 @@ class _ServerParty(_Party):
 
     def __init__(self, recorder: Recorder, name: str, server: Server) -> None:
         super().__init__(recorder, name, "server")
-        self._catalogue = next(
-            (layer.catalogue for layer in server.layers if isinstance(layer, PromptServer)), None
-        )
+        layer = next((layer for layer in server.layers if isinstance(layer, PromptServer)), None)
+        self._catalogue = None if layer is None else layer.catalogue
         self._known: Mapping[str, Entry] = {}
         self._seen: CatalogueSnapshot | None = None
         self._link_of: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+        config = server.config
+        promised = {"quiet": config.quiet, "max_wait": config.max_wait}
+        if layer is not None:
+            promised["state_ttl"] = layer.config.state_ttl
+        self.report("settings", **promised)
 
     def wire(self, endpoint: Endpoint, now: float, on_message: OnMessage | None = None) -> LineWire:
         """A byte stream for one of the server's streams."""
+        link = self._link_of[endpoint] = self.opened(now)
         principal = getattr(endpoint, "principal", None)
-        link = self.opened(now, None if principal is None else {"principal": principal})
-        self._link_of[endpoint] = link
+        if principal is not None:
+            self._note(kinds.OBSERVED, link, ["caller", {"principal": principal}])
         return _Wire(self, link, endpoint, now, on_message)
 
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:

@@ -8,7 +8,7 @@ functions that are never called.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -87,7 +87,7 @@ class _Recorded(Node):
             with suppress(LocalProtocolError):
                 act(data, now)
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         told, self._told = self._told, []
         yield from told
         while (event := self._event()) is not None:
@@ -119,7 +119,6 @@ class RecordedClient(_Recorded):
         self.prompts = PromptClient(listing)
         self.client = Client(config, self.prompts)
         self._verbs |= {
-            "settings": self._settings,
             "list": lambda data, now: self._began(self.prompts.list(now, **_limited(data))),
             "page": lambda data, now: self._began(self.prompts.list(now, **_limited(data))),
             "refresh": lambda data, now: self._began(self.prompts.refresh(now, **_limited(data))),
@@ -163,8 +162,8 @@ class RecordedClient(_Recorded):
             self._asked["", event.request.id] = event
         return event
 
-    def _settings(self, _data: Mapping[str, Any], _now: float) -> None:
-        """What it promises of its own accord, as it reported it."""
+    def start(self, now: float) -> None:
+        """Say what it promises of its own accord."""
         listing, config = self.prompts.listing.config, self.client.config
         promised = {"max_wait": listing.max_wait, "eager": listing.eager}
         more = {"max_rounds": config.max_rounds, "unnegotiated": config.unnegotiated}
@@ -223,13 +222,21 @@ class RecordedServer(_Recorded):
     @classmethod
     def of(cls, trace: Trace, name: str, config: ServerConfig, serving: PromptServerConfig) -> RecordedServer:
         """The server of a recording, if it had these configs."""
-        opened = [event for event in trace if event.node == name and event.kind == kinds.OPEN]
-        return cls(config, serving, {e.link: e.data["principal"] for e in opened if e.data is not None})
+        told = [event for event in trace if event.node == name and event.kind == kinds.OBSERVED]
+        callers = {e.link: e.data[1]["principal"] for e in told if e.data[0] == "caller"}
+        return cls(config, serving, callers)
+
+    def start(self, now: float) -> None:
+        """Say what it promises of its own accord."""
+        config = self.server.config
+        promised = {"quiet": config.quiet, "max_wait": config.max_wait}
+        self._told.append(Report("settings", promised | {"state_ttl": self.prompts.config.state_ttl}))
 
     def opened(self, conn: str, now: float) -> None:
-        stream = self.server.open(peer=conn, principal=self._principals.get(conn))
-        self._wires[conn] = LineWire(stream, now)
-        self._wires[conn].token = conn
+        principal = self._principals.get(conn)
+        self._wires[conn] = LineWire(self.server.open(peer=conn, principal=principal), now)
+        if principal is not None:
+            self.note(kinds.OBSERVED, conn, ["caller", {"principal": principal}])
 
     def next_timeout(self) -> float | None:
         return self.server.next_timeout()
