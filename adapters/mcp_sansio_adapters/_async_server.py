@@ -16,7 +16,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
+from mcp_sansio import IncomingRequest, PromptServer, Server
 
 from ._connection import Clock
 from ._defaults import now
@@ -26,7 +26,7 @@ from ._hooks import awaited
 from ._line import CLOSED
 from ._link import Link
 from ._loop import ByteStream, Loop, Tasks
-from ._options import GRACE, THREADS, ServerOptions
+from ._options import GRACE, THREADS, ServerOptions, recording_of
 from ._pump import Pump
 from ._threads import Threads, Work
 
@@ -46,8 +46,9 @@ class Service:
         self._started = loop.event()
         self._stopped = loop.event()
         self._clock = Clock(loop)
+        self.recording = recording_of(options, server)
         hooks = options.get("on_request"), options.get("on_event")
-        self._handlers = Handlers(server, self._start, self._stop, *hooks)
+        self._handlers = Handlers(server, self._start, self._stop, *hooks, recording=self.recording)
         self._pump = Pump(server, self._handlers.handle, self._clock.rearm)
 
     def turn(self) -> None:
@@ -59,7 +60,7 @@ class Service:
         authenticated.
         """
         try:
-            wire = LineWire(self.server.open(peer=peer, principal=principal), now())
+            wire = self.recording.wire(self.server.open(peer=peer, principal=principal), now())
         except BaseException:
             await stream.close()
             raise
@@ -84,7 +85,9 @@ class Service:
 
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is written within the grace."""
-        self.server.close(now())
+        when = now()
+        self.recording.command("close", when)
+        self.server.close(when)
         for link in self._links:
             link.end(CLOSED)
         self.turn()
@@ -114,11 +117,15 @@ class Service:
     def changed(self, topic: str) -> None:
         """Something of `topic` changed: announce it. In the loop's own thread only."""
         if not self.server.closed:
-            self.server.changed(topic, now())
+            when = now()
+            self.recording.command("changed", when, topic=topic)
+            self.server.changed(topic, when)
             self.turn()
 
     def _due(self) -> None:
-        self.server.handle_timeout(now())
+        when = now()
+        self.recording.due(self.server.next_timeout(), when)
+        self.server.handle_timeout(when)
         self.turn()
 
     # --- handlers ---

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from mcp_sansio import INTERNAL_ERROR, InputNeeded, LineWire, RequestReceived, RpcError
+from mcp_sansio import INTERNAL_ERROR, InputNeeded, RequestReceived, RpcError
 
 from ._defaults import now
 from ._exceptions import ConnectionFailed, Ending
@@ -109,7 +109,7 @@ class Connection:
     """The connections of one client, one after the other."""
 
     def __init__(self, connect: Connect, session: Session, restarts: Restarts) -> None:
-        self.reactor = Reactor(session.client, session.handle)
+        self.reactor = Reactor(session.client, session.handle, session.due)
         self._connect = connect
         self._session = session
         self._restarts = restarts
@@ -147,7 +147,7 @@ class Connection:
     def stop(self) -> None:
         """Part from the server in good order."""
         self._session.closing = True
-        self._session.client.close(now())
+        self._session.close()
         self.reactor.turn()
         ending = Ending(CLOSED)
         if self._current is not None:
@@ -168,8 +168,7 @@ class Connection:
         except (OSError, ValueError) as error:
             self._finish(Ending(f"the server cannot be started: {error}"))
             return
-        wire = LineWire(self._session.client, now(), on_message=self._session.hooks.on_message)
-        channel = Channel(self.reactor, wire, peer.fds, self._session.meter)
+        channel = Channel(self.reactor, self._session.wire(), peer.fds, self._session.meter)
         self._current = peer, channel
         peer.watch(channel)
         self.reactor.turn()

@@ -10,14 +10,14 @@ from __future__ import annotations
 from contextvars import copy_context
 from functools import partial
 
-from mcp_sansio import IncomingRequest, LineWire, PromptServer, Server
+from mcp_sansio import IncomingRequest, PromptServer, Server
 
 from ._defaults import now
 from ._handlers import Handlers, Job
 from ._handling import Handling
 from ._hooks import value_of
 from ._line import CLOSED
-from ._options import GRACE, THREADS, ServerOptions
+from ._options import GRACE, THREADS, ServerOptions, recording_of
 from ._reactor import Channel, Reactor
 from ._threads import Threads, Work
 
@@ -26,18 +26,19 @@ class Host:
     """Serves one peer."""
 
     def __init__(self, server: Server, options: ServerOptions) -> None:
+        self._recording = recording_of(options, server)
         hooks = options.get("on_request"), options.get("on_event")
         self._server = server
         self._grace = options.get("grace", GRACE)
         self._running: dict[IncomingRequest, Handling] = {}
         self._threads = Threads(options.get("threads", THREADS))
-        self._handlers = Handlers(server, self._start, self._stop, *hooks)
-        self._reactor = Reactor(server, self._handlers.handle)
+        self._handlers = Handlers(server, self._start, self._stop, *hooks, recording=self._recording)
+        self._reactor = Reactor(server, self._handlers.handle, self._due)
         self._channel: Channel | None = None
 
     def serve(self, fds: tuple[int, int], principal: str | None, peer: object = None) -> None:
         """Serve whoever is at the other end of these descriptors until he is gone."""
-        wire = LineWire(self._server.open(peer=peer, principal=principal), now())
+        wire = self._recording.wire(self._server.open(peer=peer, principal=principal), now())
         channel = self._channel = Channel(self._reactor, wire, fds)
         layers = [layer for layer in self._server.layers if isinstance(layer, PromptServer)]
         for layer in layers:
@@ -64,13 +65,22 @@ class Host:
         self._reactor.call(self._close)
 
     def _close(self) -> None:
-        self._server.close(now())
+        when = now()
+        self._recording.command("close", when)
+        self._server.close(when)
         if self._channel is not None:
             self._channel.end(CLOSED)
 
     def _changed(self, topic: str) -> None:
         if not self._server.closed:
-            self._server.changed(topic, now())
+            when = now()
+            self._recording.command("changed", when, topic=topic)
+            self._server.changed(topic, when)
+
+    def _due(self) -> None:
+        when = now()
+        self._recording.due(self._server.next_timeout(), when)
+        self._server.handle_timeout(when)
 
     # --- handlers ---
 

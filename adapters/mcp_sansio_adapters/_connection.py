@@ -82,7 +82,7 @@ class Connection(abc.ABC):
     def stop(self) -> None:
         """Part from the server in good order; `run` returns soon after."""
         self.session.closing = True
-        self.session.client.close(now())
+        self.session.close()
         self._pump.turn()
         self.part()
 
@@ -105,7 +105,7 @@ class Connection(abc.ABC):
                 self.session.wake_all()
 
     def _due(self) -> None:
-        self.session.client.handle_timeout(now())
+        self.session.due()
         self._pump.turn()
 
     # --- what the server wants of us ---

@@ -36,6 +36,7 @@ from mcp_sansio import (
 
 from ._defaults import now
 from ._hooks import OnEvent, OnRequest, logger, tell
+from ._recording import UNRECORDED, Recording
 
 
 @attrs.frozen(eq=False)
@@ -63,8 +64,11 @@ class Handlers:
         stop: Callable[[IncomingRequest], None],
         on_request: OnRequest | None = None,
         on_event: OnEvent | None = None,
+        *,
+        recording: Recording = UNRECORDED,
     ) -> None:
         self._server = server
+        self.recording = recording
         self._prompts = prompts_of(server)
         self._start = start
         self._stop = stop
@@ -73,6 +77,7 @@ class Handlers:
 
     def handle(self, event: Event) -> None:
         """Take in an event of the server."""
+        self.recording.event(event)
         tell(self._on_event, event)
         match event:
             case PromptRequested(request) if self._prompts is not None:
@@ -91,23 +96,29 @@ class Handlers:
 
     def progress(self, job: Job, value: float, total: float | None, message: str | None) -> bool:
         """Report progress of a job; false if its client did not ask for it."""
-        return self._server.progress(job.request, value, now(), total=total, message=message)
+        when = now()
+        self.recording.progress(job.request, when, value=value, total=total, message=message)
+        return self._server.progress(job.request, value, when, total=total, message=message)
 
     def settle(self, job: Job, value: Any) -> None:
         """Answer with what the work came to."""
+        when = now()
         try:
+            self.recording.answer(job.request, value, when)
             if isinstance(value, RpcError):
-                self._server.refuse(job.request, value, now())
+                self._server.refuse(job.request, value, when)
             else:
-                job.settle(value, now())
+                job.settle(value, when)
         except Exception as error:  # noqa: BLE001  # the application's values are its own
             self.fail(job, error)
 
     def fail(self, job: Job, error: Exception) -> None:
         """The work failed: the client is told nothing but that."""
         logger.error("%s failed", job.request.method, exc_info=error)
+        when, reason = now(), f"{type(error).__name__}: {error}"
         try:
-            self._server.fail(job.request, f"{type(error).__name__}: {error}", now())
+            self.recording.fail(job.request, reason, when)
+            self._server.fail(job.request, reason, when)
         except LocalProtocolError:
             logger.debug("nobody waits for %s any more", job.request.method)
 

@@ -70,7 +70,7 @@ class HttpConnection(Connection):
             target.pool,
             headers=target.headers,
             request_headers=target.request_headers,
-            on_message=session.hooks.on_message,
+            on_message=session.recording.listener(session.hooks.on_message),
         )
         self._pool.token = self
         self._dials: dict[Dial, None] = {}

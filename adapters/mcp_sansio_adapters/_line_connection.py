@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mcp_sansio import LineWire
-
 from ._connection import Connection
 from ._defaults import now
 from ._exceptions import Ending
@@ -57,8 +55,9 @@ class LineConnection(Connection):
 
     async def _carry(self, peer: Peer) -> Ending:
         """One connection, from its first byte to its last."""
-        wire = LineWire(self.session.client, now(), on_message=self.session.hooks.on_message)
-        link = self._link = Link(self.loop, wire, peer.stream, self._pump.turn, self.session.meter)
+        link = self._link = Link(
+            self.loop, self.session.wire(), peer.stream, self._pump.turn, self.session.meter
+        )
         self._pump.turn()
         ending = Ending("interrupted")
         try:

@@ -10,10 +10,11 @@ import ssl
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from mcp_sansio import ClientConfig, HttpServerConfig, ListingConfig, OnMessage, RequestHeaders
+from mcp_sansio import ClientConfig, HttpServerConfig, ListingConfig, OnMessage, RequestHeaders, Server
 
 from ._hooks import Authenticate, Hooks, OnEvent, OnInput, OnRequest, OnStderr, guarded
 from ._process import ProcessPolicy, ProcessSpec
+from ._recording import UNRECORDED, Recorder, Recording
 from ._session import Session
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class ClientOptions(TypedDict, total=False):
     `requests`. `on_request` answers what a legacy server asks (`ClientConfig.answers` must name the
     methods): with a result, or an `RpcError`. Both may be asynchronous where the front end is. `on_event`
     hears of every event of the core, diagnostics included, and `on_message` of all that passes over the wire
-    as it is, what the core makes nothing of included; neither may block.
+    as it is, what the core makes nothing of included; neither may block. A `recorder` (`recording`) writes
+    down all that happens.
     """
 
     config: ClientConfig | None
@@ -40,6 +42,7 @@ class ClientOptions(TypedDict, total=False):
     on_request: OnRequest | None
     on_event: OnEvent | None
     on_message: OnMessage | None
+    recorder: Recorder | None
 
 
 class ProcessOptions(ClientOptions, total=False):
@@ -64,11 +67,12 @@ class ServerOptions(TypedDict, total=False):
     `grace` is how many seconds replies get that are owed to a peer who has finished, or when the server is
     stopped: 2 by default. `threads` is in how many threads the functions of prompts run at once, 40 by
     default; a function that goes on after its request was given up counts until it returns, and further
-    requests wait.
+    requests wait. A `recorder` (`recording`) writes down all that happens.
     """
 
     on_request: OnRequest | None
     on_event: OnEvent | None
+    recorder: Recorder | None
     grace: float
     threads: int
 
@@ -111,7 +115,15 @@ def session_of(options: ClientOptions) -> Session:
     """The client that these options make."""
     heard = options.get("on_event"), guarded(options.get("on_message"))
     hooks = Hooks(options.get("on_input"), options.get("on_request"), *heard)
-    return Session(options.get("config"), options.get("listing"), hooks)
+    recorder = options.get("recorder")
+    recording = UNRECORDED if recorder is None else recorder.of_client()
+    return Session(options.get("config"), options.get("listing"), hooks, recording)
+
+
+def recording_of(options: ServerOptions, server: Server) -> Recording:
+    """What is noted of a server that is driven with these options."""
+    recorder = options.get("recorder")
+    return UNRECORDED if recorder is None else recorder.of_server(server)
 
 
 def process_of(command: Sequence[str], options: ProcessOptions) -> ProcessSpec:

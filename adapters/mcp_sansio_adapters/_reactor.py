@@ -23,10 +23,11 @@ from ._pump import Meter, Pump
 
 
 class Reactor:
-    """Drives one machine: `step` waits for something to happen, and deals with it."""
+    """Drives one machine, which `due` tells the time: `step` waits for something to do, and does it."""
 
-    def __init__(self, machine: Machine, handle: Callable[[Any], None]) -> None:
+    def __init__(self, machine: Machine, handle: Callable[[Any], None], due: Callable[[], None]) -> None:
         self._machine = machine
+        self._due = due
         self._pump = Pump(machine, handle, lambda _: None)
         self._selector = selectors.PollSelector()  # unlike epoll it takes regular files
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -46,7 +47,7 @@ class Reactor:
         waits += [max(0.0, patience)] if patience is not None else []
         for key, _ in self._selector.select(min(waits, default=None)):
             key.data()
-        self._machine.handle_timeout(now())
+        self._due()
         self.turn()
 
     def until(self, condition: Callable[[], bool], patience: float | None) -> None:

@@ -31,6 +31,7 @@ from mcp_sansio import (
     IncomingRequest,
     InputNeeded,
     Limits,
+    LineWire,
     Listed,
     ListingConfig,
     LocalProtocolError,
@@ -56,6 +57,7 @@ from ._defaults import client_config, now
 from ._exceptions import ConnectionFailed, Ending, InputNotGiven, PromptGoneError, RequestFailed
 from ._hooks import Answers, Hooks, OnProgress, RequestAnswer, tell
 from ._pump import Meter, Traffic
+from ._recording import UNRECORDED, Recording
 
 T = TypeVar("T")
 
@@ -132,10 +134,13 @@ class Session:
         config: ClientConfig | None,
         listing: ListingConfig | None,
         hooks: Hooks,
+        recording: Recording = UNRECORDED,
     ) -> None:
         self.hooks = hooks
+        self.recording = recording
         self.prompts = PromptClient(listing)
-        self.client = Client(client_config(config, asks=hooks.on_input is not None), self.prompts)
+        config = client_config(config, asks=hooks.on_input is not None)
+        self.client = Client(recording.begin(config, self.prompts.listing.config), self.prompts)
         self.meter = Meter()
         self.negotiated: Negotiated | None = None
         self.ending: Ending | None = None
@@ -165,15 +170,25 @@ class Session:
 
     def list_prompts(self, *, stale_ok: bool, limits: Limits | None) -> Waiter[Snapshot]:
         """The whole list, from the cache while that is fresh."""
-        return self._begin(lambda: self.prompts.list(now(), stale_ok=stale_ok, limits=limits))
+        return self._begin(
+            "list",
+            lambda now: self.prompts.list(now, stale_ok=stale_ok, limits=limits),
+            stale_ok=stale_ok or None,
+            limits=limits,
+        )
 
     def refresh_prompts(self, limits: Limits | None) -> Waiter[Snapshot]:
         """The whole list, by a walk that starts from now on."""
-        return self._begin(lambda: self.prompts.refresh(now(), limits=limits))
+        return self._begin("refresh", lambda now: self.prompts.refresh(now, limits=limits), limits=limits)
 
     def list_page(self, cursor: str, limits: Limits | None) -> Waiter[PageListed]:
         """One page, past the cache."""
-        return self._begin(lambda: self.prompts.list(now(), cursor=cursor, limits=limits))
+        return self._begin(
+            "page",
+            lambda now: self.prompts.list(now, cursor=cursor, limits=limits),
+            cursor=cursor,
+            limits=limits,
+        )
 
     def get_prompt(
         self,
@@ -186,8 +201,14 @@ class Session:
         """A rendered prompt."""
         progress = on_progress is not None
         return self._begin(
-            lambda: self.prompts.get(name, arguments, now(), meta=meta, progress=progress, limits=limits),
+            "get",
+            lambda now: self.prompts.get(name, arguments, now, meta=meta, progress=progress, limits=limits),
             on_progress,
+            name=name,
+            arguments=arguments,
+            meta=meta,
+            progress=progress or None,
+            limits=limits,
         )
 
     def complete(
@@ -200,7 +221,13 @@ class Session:
     ) -> Waiter[Completion]:
         """Values for an argument of a prompt."""
         return self._begin(
-            lambda: self.prompts.complete(name, argument, value, now(), context, limits=limits)
+            "complete",
+            lambda now: self.prompts.complete(name, argument, value, now, context, limits=limits),
+            name=name,
+            argument=argument,
+            value=value,
+            context=context,
+            limits=limits,
         )
 
     def request(
@@ -214,29 +241,42 @@ class Session:
         """The result of any request."""
         progress = on_progress is not None
         return self._begin(
-            lambda: self.client.request(method, params, now(), meta=meta, progress=progress, limits=limits),
+            "request",
+            lambda now: self.client.request(method, params, now, meta=meta, progress=progress, limits=limits),
             on_progress,
+            method=method,
+            params=params,
+            meta=meta,
+            progress=progress or None,
+            limits=limits,
         )
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send any notification."""
         self.check()
-        self.client.notify(method, params, now())
+        when = now()
+        self.recording.command("notify", when, method=method, params=params)
+        self.client.notify(method, params, when)
 
     def abandon(self, waiter: Waiter[Any]) -> None:
         """Nobody waits any more; nothing happens if the operation is over."""
         if self._waiters.pop(waiter.key, None) is None:
             return
         waiter.stop_helper()
+        when = now()
         if isinstance(waiter.key, Op):
-            self.prompts.cancel(waiter.key, now())
+            self.recording.command("cancel", when, op=waiter.key.number)
+            self.prompts.cancel(waiter.key, when)
         else:
-            self.client.cancel(waiter.key, now())
+            self.recording.command("cancel", when, call=waiter.key.number)
+            self.client.cancel(waiter.key, when)
 
     def give_input(self, needed: InputNeeded, answers: Answers) -> None:
         """Go on with an operation that wanted input; nothing happens if it is over."""
         if self._waiter(needed) is not None:
-            self.client.provide_input(needed.call, answers, now())
+            when = now()
+            self.recording.command("input", when, call=needed.call.number, answers=answers)
+            self.client.provide_input(needed.call, answers, when)
 
     def give_up(self, needed: InputNeeded, error: BaseException) -> None:
         """End an operation that wanted input with an exception."""
@@ -247,6 +287,22 @@ class Session:
 
     # --- what happens to the connection ---
 
+    def wire(self) -> LineWire:
+        """A byte stream for the client."""
+        return self.recording.wire(self.client, now(), self.hooks.on_message)
+
+    def due(self) -> None:
+        """Something may be due."""
+        when = now()
+        self.recording.due(self.client.next_timeout(), when)
+        self.client.handle_timeout(when)
+
+    def close(self, reason: str = "closed") -> None:
+        """Nothing more is wanted of the server."""
+        when = now()
+        self.recording.command("close", when, reason=reason)
+        self.client.close(when, reason)
+
     @property
     def resumable(self) -> bool:
         """Whether another connection may follow one that was lost: not if the first had come to nothing."""
@@ -256,7 +312,7 @@ class Session:
         """The last connection ended, or none was had: everything that waits fails."""
         if self.ending is None:
             self.ending = self.loss = self._refused(ending)
-            self.client.close(now(), str(self.ending))
+            self.close(str(self.ending))
 
     def wake_all(self) -> None:
         """Wake those whom no event ends: readers of changes, and who waits for the negotiation."""
@@ -266,6 +322,7 @@ class Session:
 
     def handle(self, event: Event) -> None:
         """Take in an event of the core."""
+        self.recording.event(event)
         tell(self.hooks.on_event, event)
         match event:
             case Listed(op, snapshot):
@@ -289,9 +346,18 @@ class Session:
 
     # --- inside ---
 
-    def _begin(self, start: Callable[[], Op | CallId], on_progress: OnProgress | None = None) -> Waiter[Any]:
+    def _begin(
+        self,
+        verb: str,
+        start: Callable[[float], Op | CallId],
+        on_progress: OnProgress | None = None,
+        **data: Any,
+    ) -> Waiter[Any]:
         self.check()
-        waiter: Waiter[Any] = Waiter(start(), on_progress)
+        when = now()
+        self.recording.command(verb, when, **data)
+        waiter: Waiter[Any] = Waiter(start(when), on_progress)
+        self.recording.began(waiter.key, data.get("name"))
         self._waiters[waiter.key] = waiter
         return waiter
 
@@ -363,7 +429,9 @@ class Session:
         """Answer a legacy server's request, unless it has been withdrawn; what cannot be sent is refused."""
         for candidate in (answer, RpcError(INTERNAL_ERROR, "Internal error")):
             with suppress(LocalProtocolError):
-                self.client.respond(asked.request, candidate, now())
+                when = now()
+                self.recording.answer(asked.request, candidate, when)
+                self.client.respond(asked.request, candidate, when)
                 return
 
 

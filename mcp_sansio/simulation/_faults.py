@@ -211,16 +211,17 @@ def _freeze(world: World) -> None:
 
 
 def _clock(fault: str, jump: float, rate: float) -> Callable[[World], None]:
-    def change(world: World) -> None:
+    def strike(world: World) -> None:
         name = world.tape.one_of(fault, list(world.seats))
         jumped = world.tape.seconds(f"{fault} by", abs(jump))
-        world.fault(fault, node=name, jump=jumped if jump >= 0 else -jumped)
-        world.seats[name].clock.set(
-            world.now, jump=jumped if jump >= 0 else -jumped, rate=rate if rate != 1.0 else None
-        )
+        change: dict[str, float] = {"jump": jumped if jump >= 0 else -jumped}
+        if rate != 1.0:
+            change["rate"] = rate
+        world.fault(fault, node=name, **change)
+        world.seats[name].clock.set(world.now, **change)
         world.rearm(name)
 
-    return change
+    return strike
 
 
 STREAM: Sequence[Fault] = (

@@ -51,10 +51,13 @@ class TraceEvent(
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a trace was made by. `tape` is the record of all draws, which replays it."""
+    """What a trace was made by. `tape` is the record of all draws, which replays it; `source` is "world", or
+    "recording" of the parties that it has, by themselves, or "tap" where somebody between them listened.
+    """
 
     format: str = FORMAT
     library: str = __version__
+    source: str = "world"
     scenario: str = ""
     seed: int | None = None
     tape: tuple[tuple[str, int, int], ...] = ()

@@ -1,0 +1,1 @@
+"""Sessions that were recorded, and what recorded them."""
