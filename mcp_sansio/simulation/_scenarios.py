@@ -134,6 +134,13 @@ def office_hour(
     """One client, one server with 8 prompts in pages of 5: a change a minute, a read every ten seconds, a get
     for every fourth of them. `server` and `client` make the nodes.
     """
+    hiccups = {"long-tail": 20, "split": 4, "cut-reset": 1000}
+    armed = tuple(
+        Arming(fault.name, fault.name, hiccups[fault.name], fault.rule)
+        for fault in STREAM
+        if fault.name in hiccups and fault.rule is not None
+    )
+    world.armings = lambda _: armed
     serving = PromptServerConfig(keys=KEYS, page_size=5, ttl=300.0)
     world.add("s1", server(ServerConfig(info=SERVER), serving))
     load = Workload(world, "s1", ["c1"], until)
@@ -142,13 +149,6 @@ def office_hour(
     load.changes(60.0)
     load.reads(10.0)
     load.gets(40.0)
-    hiccups = {"long-tail": 20, "split": 4, "cut-reset": 1000}
-    armed = tuple(
-        Arming(fault.name, fault.name, hiccups[fault.name], fault.rule)
-        for fault in STREAM
-        if fault.name in hiccups and fault.rule is not None
-    )
-    world.armings = lambda _: armed
 
 
 TORTURE = Scenario("torture", 20.0, torture)

@@ -76,7 +76,8 @@ class Walks:
         """A request for a page has left; the walk it belongs to, None for a page that is read by hand."""
         cursor = asked.params.get("cursor")
         if cursor is not None:
-            walk = next((w for w in reversed(self.recent) if w.pages and w.pages[-1].cursor == cursor), None)
+            known = [w for w in reversed(self.recent) if w.pages and w.pages[-1].cursor == cursor]
+            walk = next((w for w in known if not w.running), known[0] if known else None)
         else:
             walk = self._first_page()
         if walk is not None:

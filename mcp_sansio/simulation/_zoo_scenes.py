@@ -83,14 +83,14 @@ def _early(pipe: Pipe, data: bytes) -> bool:
 
 
 def _odd_channel(world: World, until: float, name: str, rule: Rule) -> None:
+    armed = (Arming(name, name, 2, rule),)
+    world.armings = lambda pipe: armed if pipe.sender == "s1" else ()
     world.add("s1", _server())
     load = Workload(world, "s1", ["c1"], until)
     load.prompts(3)
     world.add("c1", _client(world, "s1", ack_timeout=0.5))
     load.changes(2.0)
     load.reads(1.0)
-    armed: Sequence[Arming] = (Arming(name, name, 2, rule),)
-    world.armings = lambda pipe: tuple(armed) if pipe.sender == "s1" else ()
 
 
 def foreign_tags(world: World, until: float) -> None:
