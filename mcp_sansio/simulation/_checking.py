@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from . import _trace as kinds
 from ._ledger import Ledger
+from ._situations import Witness
 from ._trace import Trace, TraceEvent
 
 
@@ -63,8 +64,10 @@ class Violated(Exception):
 class Auditor:
     """Shows every event to a ledger and to the checkers that want it; raises `Violated`."""
 
-    def __init__(self, checks: Iterable[type[Checker]]) -> None:
+    def __init__(self, checks: Iterable[type[Checker]], *, watch: bool = False) -> None:
+        """With `watch`, a `witness` counts the situations that were reached."""
         self.ledger = Ledger()
+        self.witness: Witness | None = Witness(self.ledger) if watch else None
         self._classes: tuple[type[Checker], ...] = tuple(checks)
         self.checkers: Sequence[Checker] = [check(self.ledger) for check in self._classes]
         self._rested = False
@@ -77,6 +80,8 @@ class Auditor:
             self._rested = event.data == "rest"
         self.ledger.take(event)
         self._last = event.index
+        if self.witness is not None:
+            self.witness(event)
         report = event.data[0] if event.kind == kinds.OBSERVED else ""
         for at in _wanted(self._classes, event.kind, self.ledger.role, report):
             checker = self.checkers[at]

@@ -60,7 +60,7 @@ def run(
 ) -> Outcome:
     """Run a scenario with the draws of a source."""
     tape = Tape(source)
-    auditor = Auditor(checks)
+    auditor = Auditor(checks, watch=True)
     world = World(tape, audit=auditor)
     violation: Violated | None = None
     try:
@@ -76,7 +76,8 @@ def run(
     record = tuple(tape.record)
     trace.header = Header(scenario=scenario.name, seed=seed, tape=record)
     messages = sum(event.kind == "in" for event in trace)
-    return Outcome(scenario, seed, trace, record, violation, world.situations, messages)
+    situations = world.situations + (Counter() if auditor.witness is None else auditor.witness.seen)
+    return Outcome(scenario, seed, trace, record, violation, situations, messages)
 
 
 def _live(world: World, scenario: Scenario) -> None:
