@@ -33,7 +33,9 @@ class Tale:
         self.note(kinds.NODE, "c", data="client")
         self.connect("x")
 
-    def note(self, kind: str, node: str = "", link: str = "", *, data: Any = None, cause: int | None = None) -> int:
+    def note(
+        self, kind: str, node: str = "", link: str = "", *, data: Any = None, cause: int | None = None
+    ) -> int:
         before = len(self.trace) - 1 if cause is None else cause
         return self.trace.add(self.time, kind, node, link, data=data, cause=before)
 
@@ -115,7 +117,9 @@ class Tale:
     def fails(self, id: Any, code: int = -32602) -> Tale:
         return self.takes({"id": id, "error": {"code": code, "message": "no"}})
 
-    def page(self, id: Any, cursor: str | None = None, ttl: Any = 60_000, scope: str = "public", **more: Any) -> Tale:
+    def page(
+        self, id: Any, cursor: str | None = None, ttl: Any = 60_000, scope: str = "public", **more: Any
+    ) -> Tale:
         """The client takes a page of the list."""
         result: dict[str, Any] = {"prompts": [], "ttlMs": ttl, "cacheScope": scope, **more}
         if cursor is not None:
@@ -154,7 +158,9 @@ class Tale:
     def updated(self, asked: Any, *items: Item, verified: bool = False, private: bool = False) -> Tale:
         return self.tell("updated", asked=asked, items=[*items], verified=verified, private=private)
 
-    def listed(self, asked: Any, *items: Item, op: int = 1, fresh: bool = True, verified: bool = False) -> Tale:
+    def listed(
+        self, asked: Any, *items: Item, op: int = 1, fresh: bool = True, verified: bool = False
+    ) -> Tale:
         return self.tell("listed", op=op, asked=asked, items=[*items], fresh=fresh, verified=verified)
 
     def began(self, op: int, what: str = "list", **fields: Any) -> Tale:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from . import _trace as kinds
-from ._ledger import Ledger
+from ._ledger import ClientParty, Ledger
 from ._situations import Witness
 from ._trace import Trace, TraceEvent
 
@@ -42,6 +42,11 @@ class Checker:
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
+
+    @property
+    def client(self) -> ClientParty:
+        """The client that the event is at, for properties of that role."""
+        return cast("ClientParty", self.ledger.client)
 
     def on_event(self, event: TraceEvent) -> str | None:
         """What is wrong now, or None."""

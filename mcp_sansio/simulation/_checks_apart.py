@@ -32,9 +32,7 @@ class ServersApart(Checker):
         self._texts: dict[str, set[Any]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client = self.ledger.client
-        if client is None:
-            return None
+        client = self.client
         if event.kind == kinds.TAKEN:
             request = self.ledger.request
             if request is not None and request.method == "prompts/get":
@@ -74,7 +72,7 @@ def _texts(message: dict[str, Any] | None) -> list[Any]:
 
 
 class PrincipalsApart(Checker):
-    """What is private to one principal is not served to another, and a list has pages of one principal only."""
+    """What is private to one principal is not served to another; a list has pages of one principal only."""
 
     id = "C15"
     title = "principals are apart"
@@ -85,15 +83,14 @@ class PrincipalsApart(Checker):
 
     def on_event(self, event: TraceEvent) -> str | None:
         kind, fields = event.data
-        client = self.ledger.client
-        asked = None if client is None else client.first(fields)
-        if client is None or asked is None or asked.walk is None:
+        asked = self.client.first(fields)
+        if asked is None or asked.walk is None:
             return None
         pages = asked.walk.pages
         private = any(page.private for page in pages)
         if kind == "updated" and private and fields.get("private") is False:
             return f"the list of request {asked.id} is called public, and a page of it is private"
-        return self._mixed(client, asked) if private else None
+        return self._mixed(self.client, asked) if private else None
 
     def _mixed(self, client: ClientParty, asked: Asked) -> str | None:
         for page in asked.walk.pages if asked.walk is not None else ():

@@ -39,8 +39,8 @@ class _Offer:
 
 
 class RoundTripsApart(Checker):
-    """A state goes back as it came, with the request that it belongs to and no other; and what comes of a round
-    trip is never cached.
+    """A state goes back as it came, with the request that it belongs to and no other; and what comes of a
+    round trip is never cached.
     """
 
     id = "C16"
@@ -87,13 +87,11 @@ class RoundTripsApart(Checker):
         return f"request {request.id} ({request.method}) answers a question that it was not asked: {state!r}"
 
     def _too_many(self, rounds: int) -> str | None:
-        client = self.ledger.client
-        most = None if client is None else client.settings.get("max_rounds")
+        most = self.client.settings.get("max_rounds")
         return None if most is None or rounds <= most else f"{rounds} rounds; at most {most} were promised"
 
     def _listed(self, event: TraceEvent) -> str | None:
-        client = self.ledger.client
-        asked = None if client is None else client.first(event.data[1])
+        asked = self.client.first(event.data[1])
         if asked is None or asked.walk is None or all(page.complete for page in asked.walk.pages):
             return None
         return f"the list of request {asked.id} has a page that is no complete result"
@@ -155,10 +153,8 @@ class IdDiscipline(Checker):
 
     def _reported(self, event: TraceEvent) -> str | None:
         kind, fields = event.data
-        client = self.ledger.client
+        client = self.client
         answered = self._answered.get(event.node)
-        if client is None:
-            return None
         if kind == "updated":
             asked = client.first(fields)
             whole = asked is not None and asked.walk is not None and asked.walk.pages
@@ -170,7 +166,9 @@ class IdDiscipline(Checker):
         return None
 
     def _owed(self, node: str, asked: Asked) -> bool:
-        """Whether an answer was still waited for: negotiation is given up without a word, when its time is over."""
+        """Whether an answer was still waited for: negotiation is given up without a word, when its time is
+        over.
+        """
         return asked.method not in NEGOTIATION or self._alarmed.get(node, -1) < asked.index
 
     def at_rest(self) -> str | None:
@@ -189,7 +187,9 @@ ENDS = ("listed", "rendered", "gone", "completed", "paged", "failed")
 
 
 class LateResponses(Checker):
-    """What was given up stays given up: its answer changes nothing; and only what is under way is given up, once."""
+    """What was given up stays given up: its answer changes nothing; and only what is under way is given up,
+    once.
+    """
 
     id = "C19"
     title = "late responses"
@@ -238,8 +238,7 @@ class LateResponses(Checker):
         return 0 <= event.cause < len(where) and where[event.cause] == event.node
 
     def _written(self, fields: dict[str, Any]) -> str | None:
-        client = self.ledger.client
-        asked = None if client is None else client.first(fields)
+        asked = self.client.first(fields)
         if asked is not None and any(request.over == "cancelled" for request in _requests(asked)):
             return f"the list of request {asked.id} has a page that was given up"
         return None

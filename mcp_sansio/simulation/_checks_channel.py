@@ -6,13 +6,14 @@ from typing import Any
 
 from . import _trace as kinds
 from ._checking import Checker, Level
-from ._ledger import LIST_CHANGED, Asked, ClientParty, Ledger, key_of, tag_of
+from ._ledger import Asked, ClientParty, Ledger, key_of, tag_of
+from ._listeners import LIST_CHANGED
 from ._trace import TraceEvent
 
 
 class TeardownOnce(Checker):
-    """However the end of a subscription is told, and how often, it ends once; then it is opened anew once, and
-    not at once.
+    """However the end of a subscription is told, and how often, it ends once; then it is opened anew once,
+    and not at once.
     """
 
     id = "C17"
@@ -75,9 +76,7 @@ class CapabilityGate(Checker):
         self._unwelcome: dict[str, str | None] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, message = self.ledger.client, self.ledger.message
-        if client is None:
-            return None
+        client, message = self.client, self.ledger.message
         if event.kind == kinds.TAKEN:
             unwelcome = None
             if message is not None and message.get("method") == LIST_CHANGED:
@@ -102,8 +101,8 @@ def _unwelcome(client: ClientParty, message: dict[str, Any]) -> str | None:
 
 
 class AcknowledgedFirst(Checker):
-    """An announcement before the acknowledgement is an error of the server, and still means that what is held is
-    stale; a client of ours says so, too.
+    """An announcement before the acknowledgement is an error of the server, and still means that what is held
+    is stale; a client of ours says so, too.
     """
 
     id = "C21"
@@ -119,9 +118,7 @@ class AcknowledgedFirst(Checker):
         self._untold: dict[str, int] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, node = self.ledger.client, event.node
-        if client is None:
-            return None
+        client, node = self.client, event.node
         if event.kind == kinds.OBSERVED:
             return self._told(event, client)
         untold = self._untold.pop(node, None)

@@ -20,8 +20,8 @@ class _FreshAfter(Checker):
     reasons: ClassVar[tuple[str, ...]] = ()
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        if client is None or not fields["fresh"]:
+        client, fields = self.client, event.data[1]
+        if not fields["fresh"]:
             return None
         asked = client.first(fields)
         for reason in self.reasons:
@@ -40,7 +40,9 @@ class ReadYourNotifications(_FreshAfter):
 
 
 class CoverageStarts(_FreshAfter):
-    """When announcements begin, changes before them may have been missed: what was asked for earlier is stale."""
+    """When announcements begin, changes before them may have been missed: what was asked for earlier is
+    stale.
+    """
 
     id = "C2"
     title = "coverage starts at the acknowledgement"
@@ -71,8 +73,8 @@ class FreshnessArithmetic(Checker):
     role = "client"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        if client is None or not fields["fresh"]:
+        client, fields = self.client, event.data[1]
+        if not fields["fresh"]:
             return None
         asked = client.first(fields)
         if asked is None or asked.walk is None or self.ledger.clocks.get(event.node, -1) > asked.index:
@@ -80,7 +82,7 @@ class FreshnessArithmetic(Checker):
         for page in asked.walk.pages:
             lifetime = _lifetime(page)
             if lifetime is not None and event.time >= page.time + lifetime:
-                return f"a page of {page.time:g} s with a TTL of {lifetime:g} s is called fresh at {event.time:g} s"
+                return f"a page of {page.time:g} s with a TTL of {lifetime:g} s is fresh at {event.time:g} s"
         return None
 
 
@@ -132,11 +134,11 @@ class StaleOnlyOnError(Checker):
             self._failed[event.node] = event.index
 
     def _stale(self, node: str, fields: dict[str, Any], began: int) -> str | None:
-        client = self.ledger.client
-        asked = None if client is None else client.first(fields)
+        asked = self.client.first(fields)
         walk = None if asked is None else asked.walk
         if walk is None or not walk.pages:
             return None
         if walk.pages[-1].index > began or self._failed.get(node, -1) > began:
             return None
-        return f"the stale list of request {walk.requests[0].id} is served, and nobody has tried to fetch a new one"
+        stale = walk.requests[0].id
+        return f"the stale list of request {stale} is served, and nobody has tried to fetch a new one"

@@ -41,8 +41,11 @@ class Convergence(Checker):
             return None
         if held != has:
             return f"{client.name} holds {held}, {server.name} has {has}"
-        return None if rest.get("current", True) or not asked else f"{client.name} does not know that its list is current"
-
+        return (
+            None
+            if rest.get("current", True) or not asked
+            else f"{client.name} does not know that its list is current"
+        )
 
     def _unanswered(self, client: ClientParty, server: ServerParty) -> bool:
         """Whether a list was asked for in vain: a server whose clock was set may take its time."""
@@ -66,8 +69,8 @@ class NoLateOverwrite(Checker):
         self._applied: dict[str, Asked] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        asked = None if client is None else client.first(fields)
+        client, fields = self.client, event.data[1]
+        asked = client.first(fields)
         if asked is None:
             return None
         before = self._applied.get(event.node, asked)
@@ -93,8 +96,8 @@ class MonotonicVersions(Checker):
         self._held: dict[tuple[str, str], int] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        asked = None if client is None else client.first(fields)
+        client, fields = self.client, event.data[1]
+        asked = client.first(fields)
         server = None if asked is None else self.ledger.server_of(asked.link)
         if asked is None or server is None or not _whole(fields, asked) or not self.ledger.honest:
             return None
@@ -129,9 +132,9 @@ class WholeOrFlagged(Checker):
         self._judged: dict[str, Asked] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        asked = None if client is None else client.first(fields)
-        if client is None or asked is None or not fields["verified"] or not self.ledger.honest:
+        client, fields = self.client, event.data[1]
+        asked = client.first(fields)
+        if asked is None or not fields["verified"] or not self.ledger.honest:
             return None
         server = self.ledger.server_of(asked.link)
         if server is None or self._judged.get(event.node) is asked:

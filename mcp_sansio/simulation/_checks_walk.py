@@ -19,8 +19,8 @@ HARD = ("disconnected", "restarted", "principal")
 
 
 class CursorHygiene(Checker):
-    """A cursor goes back as it came, to the server and for the principal that it came from, as long as it means
-    anything; the empty string is one.
+    """A cursor goes back as it came, to the server and for the principal that it came from, as long as it
+    means anything; the empty string is one.
     """
 
     id = "C8"
@@ -35,9 +35,7 @@ class CursorHygiene(Checker):
         self._given: set[tuple[str, str]] = set()
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, request = self.ledger.client, self.ledger.request
-        if client is None:
-            return None
+        client, request = self.client, self.ledger.request
         if event.kind == kinds.COMMAND:
             if event.data[1].get("cursor") is not None:
                 self._given.add((event.node, event.data[1]["cursor"]))
@@ -97,8 +95,8 @@ class RequestBound(Checker):
         if event.kind == kinds.COMMAND:
             self._asked[event.node] += event.data[0] in ACCESSES
             return None
-        client, request = self.ledger.client, self.ledger.request
-        if client is None or request is None or request.walk is None:
+        client, request = self.client, self.ledger.request
+        if request is None or request.walk is None:
             return None
         if request.over is not None:
             self._failed[event.node] += request.over != "result"
@@ -144,9 +142,7 @@ class Progress(Checker):
         self._read: dict[str, float] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        node, client = event.node, self.ledger.client
-        if client is None:
-            return None
+        node, client = event.node, self.client
         if event.kind in (kinds.OBSERVED, kinds.COMMAND):
             if event.kind == kinds.OBSERVED or event.data[0] == "cancel":
                 self._given_up[node] = 0
@@ -162,12 +158,13 @@ class Progress(Checker):
         return None
 
     def _walks(self, event: TraceEvent, client: ClientParty, walk: Walk) -> str | None:
-        if walk.requests[0].index != event.index:
+        first = walk.requests[-1]
+        if first.index != event.index or first.params.get("cursor") is not None:
             self._read[event.node] = event.time
             return None
         late = self._late(event, client)
         self._pending.pop(event.node, None)
-        return late or self._again(client)
+        return late or (self._again(client) if first is walk.requests[0] else None)
 
     def _again(self, client: ClientParty) -> str | None:
         """A new walk begins: was the one before given up, for no other reason than a change?"""
@@ -239,8 +236,8 @@ class TtlIsNoTimer(Checker):
             self._waiting[event.node] -= 1
 
     def _sent(self, event: TraceEvent) -> str | None:
-        client, request = self.ledger.client, self.ledger.request
-        if client is None or request is None or request.walk is None or self._waiting[event.node]:
+        client, request = self.client, self.ledger.request
+        if request is None or request.walk is None or self._waiting[event.node]:
             return None
         if client.settings.get("waits"):
             return None

@@ -18,7 +18,7 @@ from . import _trace as kinds
 from ._ledger_http import Exchanges
 from ._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
 from ._trace import TraceEvent, bytes_of
-from ._walks import Walk, Walks
+from ._walks import Walk, Walks, answered
 
 JUMPS = ("jump",)
 CLOCKS = (*JUMPS, "back", "slow", "fast")
@@ -31,8 +31,8 @@ Items: TypeAlias = tuple[tuple[str, str], ...]
 
 @attrs.define(eq=False)
 class Asked:
-    """A request that a client has sent. `epoch` is the client's when it left, `principal` for whom it was made;
-    `over` how it ended, an error by its `code`; `walk` the reading of a list that it is part of.
+    """A request that a client has sent. `epoch` is the client's when it left, `principal` for whom it was
+    made; `over` how it ended, an error by its `code`; `walk` the reading of a list that it is part of.
     """
 
     id: Any
@@ -51,8 +51,8 @@ class Asked:
 
 @attrs.define(eq=False)
 class ClientParty:
-    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed; `marks`
-    has the index of the last one for each reason. `settings` are what it says of itself, if it does.
+    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed;
+    `marks` has the index of the last one for each reason. `settings` are what it says of itself, if it does.
     """
 
     name: str
@@ -126,9 +126,9 @@ class Version:
 
 @attrs.define(eq=False)
 class ServerParty:
-    """A server, as the messages show it; all the states of its list, of which the first is none at all, and all
-    that was `ever` in it. `settings` are what it says of itself, if it does; `principals` are whom connections
-    belong to, if that is known.
+    """A server, as the messages show it; all the states of its list, of which the first is none at all, and
+    all that was `ever` in it. `settings` are what it says of itself, if it does; `principals` are whom
+    connections belong to, if that is known.
     """
 
     name: str
@@ -170,9 +170,10 @@ class ServerParty:
 
 class Ledger:
     """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
-    `request` the one of a client that it is, answers or cancels (`was` says how that had ended before); `role`, `client` and `server` say at whom the
-    event was. `faults` are the kinds that have struck, `clocks` the indexes at which nodes' clocks were set,
-    `phases` those that were entered, `where` the node of each event; `honest` is false once a peer was made to say what it should not.
+    `request` the one of a client that it is, answers or cancels (`was` says how that had ended before);
+    `role`, `client` and `server` say at whom the event was. `faults` are the kinds that have struck, `clocks`
+    the indexes at which nodes' clocks were set, `phases` those that were entered, `where` the node of each
+    event; `honest` is false once a peer was made to say what it should not.
     """
 
     def __init__(self) -> None:
@@ -426,7 +427,7 @@ class Ledger:
         if how == "error" and self.message is not None:
             asked.code = member(self.message["error"], "code")
         if how == "result" and asked.walk is not None and self.message is not None:
-            client.walks.answered(asked, self.message.get("result"), event)
+            answered(asked.walk, asked, self.message.get("result"), event)
         if asked is client.listen and asked.acknowledged:
             client.invalidate(event, "the listen stream ended")
         if how == "error" and asked.method == "prompts/list" and "cursor" in asked.params:

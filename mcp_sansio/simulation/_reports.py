@@ -7,7 +7,7 @@ workloads is the prompt's description: it changes with the prompt, so two versio
 | kind | fields |
 |---|---|
 | `settings` | eager, max_wait, max_rounds, unnegotiated: what a client promises of its own accord |
-| `settings` (of a server) | quiet, max_wait, state_ttl: how it thins out announcements, how long a request state is good |
+| `settings` (of a server) | quiet, max_wait (of announcements), state_ttl (of a request state) |
 | `caller` | principal: whom a connection belongs to, as a server knows it |
 | `began` | op, what, stale_ok, name: a command got a number |
 | `negotiated` | era, version |

@@ -93,11 +93,11 @@ class Walks:
         self.recent.append(Walk())
         return self.recent[-1]
 
-    @staticmethod
-    def answered(asked: Asked, result: Any, event: TraceEvent) -> None:
-        """A page has come."""
-        if asked.walk is not None and is_object(result):
-            asked.walk.pages.append(_page(asked, result, event))
+
+def answered(walk: Walk, asked: Asked, result: Any, event: TraceEvent) -> None:
+    """A page of a walk has come."""
+    if is_object(result):
+        walk.pages.append(_page(asked, result, event))
 
 
 def _page(asked: Asked, result: dict[str, Any], event: TraceEvent) -> Page:
@@ -114,10 +114,10 @@ def _page(asked: Asked, result: dict[str, Any], event: TraceEvent) -> Page:
 
 
 def _cursor(value: Any) -> str | None:
-    """ "Whether a non-null value was provided" decides; what is no string is none."""
+    """What decides is "whether a non-null value was provided"; what is no string is none."""
     return value if isinstance(value, str) else None
 
 
 def _seconds(value: Any) -> float:
-    """ "If ttlMs is negative, clients SHOULD ignore it and treat it as 0"; so is what is no number."""
+    """Clients SHOULD treat it as 0 "if ttlMs is negative"; so is what is no number."""
     return max(0.0, value / 1000) if type(value) in (int, float) else 0.0

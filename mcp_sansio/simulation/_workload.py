@@ -23,8 +23,8 @@ CHOICES = 1024
 
 
 class Workload:
-    """The load on one server and its clients, until a time. `mean` seconds lie between two of a kind. All that
-    the server ever has bears its `taint`.
+    """The load on one server and its clients, until a time. `mean` seconds lie between two of a kind. All
+    that the server ever has bears its `taint`.
     """
 
     def __init__(

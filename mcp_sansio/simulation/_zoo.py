@@ -23,7 +23,7 @@ from mcp_sansio._prompt_client import PromptClient
 from mcp_sansio._snapshot import Collector, Memory, Snapshot
 from mcp_sansio._subscription import Subscriptions
 from mcp_sansio._tables import Walk
-from mcp_sansio._waiters import Answer, Result
+from mcp_sansio._waiters import Result
 
 from ._client_node import ClientNode
 from ._scenarios import TORTURE, Scenario
@@ -328,7 +328,11 @@ class LateAccepted(PromptClient):
 
     def cancel(self, op: Op, now: float) -> None:
         command = self._commands.find(op)
-        call = None if command is None or command.call is None else attrgetter("_calls")(self.client).find(command.call)
+        call = (
+            None
+            if command is None or command.call is None
+            else attrgetter("_calls")(self.client).find(command.call)
+        )
         if call is None:
             super().cancel(op, now)
         else:
@@ -339,11 +343,10 @@ class LateAccepted(PromptClient):
 class EndlessRetry(PromptClient):
     """A prompt that is unknown is asked for until it is known."""
 
-    def _judge(self, op: Op, get: Any, error: RpcError, *, first_leg: bool) -> Answer:
-        def judge(_: Result, now: float) -> None:
-            self._commands.send(op, now)
-
-        return judge
+    def _judge(
+        self, op: Op, get: Any, error: RpcError, result: Result, now: float, *, first_leg: bool
+    ) -> None:
+        self._commands.send(op, now)
 
 
 class NeverEnding(PromptClient):

@@ -1,4 +1,4 @@
-"""Worlds for bugs that the standard loads do not bring about: a storm of changes, two servers, odd channels."""
+"""Worlds for bugs that the standard loads do not bring about: a storm, two servers, odd channels."""
 
 from __future__ import annotations
 
