@@ -303,7 +303,8 @@ class Ledger:
                 self._object = self._decode(bytes_of(event.data))
             except (msgspec.DecodeError, ValueError):
                 self._object = None
-        self.message = self._object if is_object(self._object) else None
+        message = self._object
+        self.message = message if is_object(message) and message.get("jsonrpc") == "2.0" else None
         return self.message
 
     def _sent(self, event: TraceEvent) -> None:
