@@ -22,6 +22,7 @@ class ServersApart(Checker):
     title = "servers are apart"
     anchor = "server/utilities/caching#cache-key"
     level = Level.LIBRARY
+    trusting = True
     kinds = (kinds.TAKEN, kinds.OBSERVED)
     reports = ("updated", "listed", "gone", "rendered")
     role = "client"
@@ -77,6 +78,7 @@ class PrincipalsApart(Checker):
     id = "C15"
     title = "principals are apart"
     anchor = "server/utilities/caching#cache-scope-field"
+    trusting = True
     kinds = (kinds.OBSERVED,)
     reports = HANDED_OUT
     role = "client"

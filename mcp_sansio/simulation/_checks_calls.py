@@ -46,6 +46,7 @@ class RoundTripsApart(Checker):
     id = "C16"
     title = "round trips are apart"
     anchor = "basic/patterns/mrtr#client-requirements-basic-workflow"
+    trusting = True
     kinds = (kinds.SENT, kinds.TAKEN, kinds.OBSERVED)
     reports = ("updated",)
     role = "client"

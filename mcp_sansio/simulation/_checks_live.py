@@ -30,6 +30,8 @@ ATTEMPTS = 16
 
 MINUTE = 60.0
 
+HANDSHAKES = frozenset({"server/discover", "initialize"})
+
 
 class EveryRequestEnds(Checker):
     """Every request ends: in a result, an error, a cancellation, or with its connection."""
@@ -48,9 +50,12 @@ class EveryRequestEnds(Checker):
 
 
 def _may_last(client: ClientParty, asked: Asked) -> bool:
-    """A subscription lasts; a probe whose time was up is not cancelled, for a legacy server knows no such id."""
-    legacy = client.session or any(other.method == "initialize" for other in client.asked.values())
-    return asked is client.listen or (asked.method == "server/discover" and legacy)
+    """A subscription lasts. Of a probe and an `initialize` the one that comes too late is not cancelled: a server
+    of the other era would not know what that means.
+    """
+    if asked.method not in HANDSHAKES:
+        return asked is client.listen
+    return len({other.method for other in client.asked.values() if other.link == asked.link} & HANDSHAKES) == 2
 
 
 class ConvergesInTime(Checker):

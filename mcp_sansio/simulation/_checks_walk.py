@@ -26,6 +26,7 @@ class CursorHygiene(Checker):
     id = "C8"
     title = "cursor hygiene"
     anchor = "server/utilities/pagination#implementation-guidelines"
+    trusting = True
     kinds = (kinds.SENT, kinds.COMMAND, kinds.OBSERVED)
     reports = ("updated",)
     role = "client"
@@ -83,6 +84,7 @@ class RequestBound(Checker):
     title = "request bound"
     anchor = "server/utilities/caching#interaction-with-notifications"
     level = Level.LIBRARY
+    trusting = True
     kinds = (kinds.SENT, kinds.TAKEN, kinds.COMMAND)
     role = "client"
 
@@ -131,6 +133,7 @@ class Progress(Checker):
     title = "progress under changes"
     anchor = "server/utilities/caching#interaction-with-pagination"
     level = Level.LIBRARY
+    trusting = True
     kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.NODE, kinds.COMMAND, kinds.OBSERVED)
     reports = ("failed", "odd", "updated")
     role = "client"

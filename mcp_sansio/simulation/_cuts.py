@@ -46,6 +46,7 @@ def _canonical(versions: Sequence[str], world: World, until: float) -> None:
     world.command("s1", "edit", put=put)
     world.add("c1", ClientNode("s1", _client(tuple(versions))))
     for when, node, verb, data in (
+        (0.02, "c1", "list", {}),
         (0.1, "s1", "edit", {"put": [("p002", "second")]}),
         (0.3, "c1", "get", {"name": "p001", "arguments": {"topic": "alpha"}}),
         (0.3, "c1", "list", {}),

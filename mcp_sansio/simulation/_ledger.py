@@ -189,6 +189,7 @@ class Ledger:
         self.ends: dict[str, list[str]] = {}
         self.http = Exchanges()
         self.faults: dict[str, int] = {}
+        self.honest: bool = True
         self.clocks: dict[str, int] = {}
         self.phase: str = "chaos"
         self.phases: list[str] = []
@@ -210,11 +211,6 @@ class Ledger:
             kinds.FAULT: self._fault,
             kinds.PHASE: self._enter,
         }
-
-    @property
-    def honest(self) -> bool:
-        """Whether every peer has said only what it should."""
-        return not any(kind.startswith("peer") for kind in self.faults)
 
     def take(self, event: TraceEvent) -> None:
         """Take the next event in."""
@@ -258,6 +254,7 @@ class Ledger:
     def _fault(self, event: TraceEvent) -> None:
         kind = event.data[0]
         self.faults[kind] = self.faults.get(kind, 0) + 1
+        self.honest = self.honest and not kind.startswith("peer")
         if kind in CLOCKS:
             until = event.index if kind in JUMPS else NEVER_AGAIN
             self.clocks[event.node] = max(until, self.clocks.get(event.node, 0))
@@ -304,7 +301,8 @@ class Ledger:
                 self._object = self._decode(bytes_of(event.data))
             except (msgspec.DecodeError, ValueError):
                 self._object = None
-        self.message = self._object if is_object(self._object) else None
+        message = self._object
+        self.message = message if is_object(message) and message.get("jsonrpc") == "2.0" else None
         return self.message
 
     def _sent(self, event: TraceEvent) -> None:
@@ -319,10 +317,11 @@ class Ledger:
 
     def _taken(self, event: TraceEvent) -> None:
         message = self._read(event)
-        if message is None:
-            return
         client, server = self.client, self.server
-        if client is not None:
+        if message is None:
+            if client is not None and is_object(self._object) and "method" not in self._object:
+                self._conclude(client, self._object.get("id"), "malformed", event)
+        elif client is not None:
             self._client_took(client, message, event)
         elif server is not None:
             self._server_took(server, message, event)
@@ -373,9 +372,9 @@ class Ledger:
             listen = client.listen
             honoured = member(params_of(message).get("notifications"), TOPIC)
             if listen is not None and listen.over is None and tag_of(message) == listen.id:
-                if honoured is True:
-                    listen.acknowledged = True
-                client.invalidate(event, "acknowledged")
+                if not listen.acknowledged:
+                    client.invalidate(event, "acknowledged")
+                listen.acknowledged = listen.acknowledged or honoured is True
         elif method == "notifications/cancelled":
             listen = client.listen
             if listen is not None and key_of(params_of(message).get("requestId")) == key_of(listen.id):
