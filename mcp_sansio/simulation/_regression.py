@@ -1,0 +1,69 @@
+"""A failure as a test: a Python file that replays the tape and asserts that the property holds.
+
+It fails until the mistake is mended and passes from then on. The replay is lenient, for a mended program draws
+other things; zeros that nothing follows are left out, since a replay supplies them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from textwrap import indent
+
+from ._labels import shorten
+from ._mermaid import mermaid
+from ._run import Outcome
+from ._story import tell
+from ._tape import Draw
+
+_FILE = '''"""{title}
+
+{about}
+
+{story}"""
+
+from {module} import {name} as SCENARIO
+from mcp_sansio.simulation import CHECKS, replay
+
+TAPE = (
+{tape}
+)
+"""What was drawn: a label, the number of possibilities, and which one it was; the rest is 0."""
+
+
+def test_{test}() -> None:
+    outcome = replay(SCENARIO, TAPE, [check for check in CHECKS if check.id == "{property}"], strict=False)
+    assert outcome.violation is None, outcome.violation
+'''
+
+
+def loud(record: Sequence[Draw]) -> tuple[Draw, ...]:
+    """A tape without the zeros that end the draws of a label."""
+    last = {label: at for at, (label, _, value) in enumerate(record) if value}
+    return tuple(draw for at, draw in enumerate(record) if at <= last.get(draw[0], -1))
+
+
+def regression_test(failed: Outcome, scenario: str = "mcp_sansio.simulation:TORTURE") -> str:
+    """The text of the file. `scenario` says where it is: a module and, after a colon, a name in it.
+
+    Raises `ValueError` for a run that has not failed.
+    """
+    violation = failed.violation
+    if violation is None:
+        raise ValueError("every property held: there is nothing to test for")
+    module, _, name = scenario.partition(":")
+    return _FILE.format(
+        title=f"{violation.property} {violation.checker.title}: {shorten(violation.text, 80)}".replace("\\", "/"),
+        about=f"{violation.checker.anchor} ({violation.checker.level.value})",
+        story=indent(mermaid(tell(failed.trace), most=60).replace("\\", "/").replace('"""', "'''"), "    ").rstrip(" "),
+        module=module,
+        name=name,
+        tape="\n".join(_lines(loud(failed.record))),
+        test=re.sub(r"\W+", "_", f"{violation.property} {violation.checker.title}".lower()),
+        property=violation.property,
+    )
+
+
+def _lines(tape: Sequence[Draw]) -> Iterator[str]:
+    for label, n, value in tape:
+        yield f'    ("{label}", {n}, {value}),'
