@@ -32,6 +32,7 @@ COMMANDS = {
     "check": "check",
     "inspect": "inspect",
     "tap": "tap",
+    "simulate": "simulate",
     "demo": "demonstrate",
     "completion": "shell",
 }
