@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import attrs
+import msgspec
 
 from mcp_sansio.simulation import run_seed
 from mcp_sansio.simulation._checking import Checker
@@ -123,6 +124,7 @@ class Failure:
     def keep(self, directory: Path) -> Sequence[Path]:
         """Write the trace, the diagram, the page and the test into a directory; the files."""
         outcome, checker = self.shrunk.outcome, self.checker
+        outcome.trace.header = msgspec.structs.replace(outcome.trace.header, scenario=self.place)
         story = tell(outcome.trace)
         known = f"{checker.id.lower()}_{'tape' if self.seed is None else self.seed}"
         files = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from textwrap import indent
+from itertools import groupby
 
 from ._labels import shorten
-from ._mermaid import mermaid
+from ._outline import outline
 from ._run import Outcome
 from ._story import tell
 from ._tape import Draw
@@ -53,9 +53,9 @@ def regression_test(failed: Outcome, scenario: str = "mcp_sansio.simulation:TORT
         raise ValueError("every property held: there is nothing to test for")
     module, _, name = scenario.partition(":")
     return _FILE.format(
-        title=f"{violation.property} {violation.checker.title}: {shorten(violation.text, 80)}".replace("\\", "/"),
+        title=_harmless(f"{violation.property} {violation.checker.title}: {shorten(violation.text, 80)}"),
         about=f"{violation.checker.anchor} ({violation.checker.level.value})",
-        story=indent(mermaid(tell(failed.trace), most=60).replace("\\", "/").replace('"""', "'''"), "    ").rstrip(" "),
+        story=_harmless(outline(tell(failed.trace), most=60)),
         module=module,
         name=name,
         tape="\n".join(_lines(loud(failed.record))),
@@ -65,5 +65,11 @@ def regression_test(failed: Outcome, scenario: str = "mcp_sansio.simulation:TORT
 
 
 def _lines(tape: Sequence[Draw]) -> Iterator[str]:
-    for label, n, value in tape:
-        yield f'    ("{label}", {n}, {value}),'
+    for (label, n, value), same in groupby(tape):
+        times = len(list(same))
+        yield f'    ("{label}", {n}, {value}),' if times == 1 else f'    *[("{label}", {n}, {value})] * {times},'
+
+
+def _harmless(text: str) -> str:
+    """Text that may stand in a docstring."""
+    return text.replace("\\", "/").replace('"', "'")

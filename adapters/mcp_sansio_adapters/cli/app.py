@@ -33,6 +33,7 @@ COMMANDS = {
     "inspect": "inspect",
     "tap": "tap",
     "simulate": "simulate",
+    "trace": "trace",
     "demo": "demonstrate",
     "completion": "shell",
 }
