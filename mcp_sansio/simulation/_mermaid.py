@@ -28,8 +28,7 @@ def mermaid(story: Story, *, most: int = MOST) -> str:
 
 
 def _drawn(story: Story) -> Iterator[str]:
-    ordered = sorted(story.steps, key=lambda step: step.index if step.arrives is None else step.arrives)
-    for step in ordered:
+    for step in story.in_order():
         yield f"    {_line(story, step)}"
 
 

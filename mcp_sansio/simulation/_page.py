@@ -20,8 +20,11 @@ from ._story import Step, Story
 from ._tape import Draw
 from ._trace import TraceEvent
 
-ROW, GUTTER, LANE, TOP = 26, 96, 400, 44
+ROW, GUTTER, LANE, TOP = 26, 84, 420, 44
 """Sizes in pixels: the height of a row, the width of the times, that of a lane, and of the names above."""
+
+WIDEST = 56
+"""So many characters of a note fit into a lane."""
 
 SPECIFICATION = "https://modelcontextprotocol.io/specification/draft/"
 
@@ -45,6 +48,7 @@ svg a{cursor:pointer;text-decoration:none}svg a:hover text,svg a:focus text{text
 .cause .box{stroke:var(--red);stroke-width:2}.cause line{stroke:var(--red);stroke-width:3}
 aside{position:sticky;top:0;flex:1;min-width:340px;max-height:100vh;overflow:auto;box-sizing:border-box;padding:14px 20px;
 border-left:1px solid var(--line)}aside section{display:none}aside section:target{display:block}
+aside p{overflow-wrap:anywhere}
 aside:has(section:target) .hint{display:none}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--box);padding:10px;
 border-radius:6px;font-size:12.5px}h2{font-size:15px;margin:0 0 6px}a{color:var(--blue)}
 """
@@ -136,7 +140,7 @@ class _Drawing:
     def svg(self) -> Iterator[str]:
         """The drawing, from top to bottom."""
         self._place()
-        width, height = GUTTER + LANE * len(self.story.lanes), TOP + ROW * (len(self._at) + 1)
+        width, height = self._width, TOP + ROW * (max(self.rows.values(), default=0) + 2)
         yield f'<svg width="{width}" height="{height}" role="img" aria-label="sequence of events">'
         yield '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         yield '<path class="tip" fill="context-stroke" d="M0 0 8 4 0 8z"/></marker></defs>'
@@ -151,8 +155,8 @@ class _Drawing:
         yield "</svg>"
 
     @property
-    def _at(self) -> Sequence[int]:
-        return sorted(self.rows)
+    def _width(self) -> int:
+        return GUTTER + LANE * len(self.story.lanes)
 
     def _place(self) -> None:
         """Give a row to each event; an arrival that follows its sending at once shares the row."""
@@ -180,8 +184,9 @@ class _Drawing:
 
     def _times(self) -> Iterator[str]:
         """The time of each row that is another than that of the row above."""
+        firsts = {row: index for index, row in reversed(self.rows.items())}
         before = ""
-        for index in self._at:
+        for index in reversed(firsts.values()):
             time = f"{self.story.trace.events[index].time:.3f}"
             if time != before:
                 yield _text(GUTTER - 14, self._y(index) + 4, time, "time", "end")
@@ -205,14 +210,14 @@ class _Drawing:
         lanes = step.about or self.story.lanes
         places = [self._x(lane) for lane in lanes] or [GUTTER]
         middle = (min(places) + max(places)) // 2
-        half = max(len(step.text) * 4 + 10, (max(places) - min(places)) // 2 if len(places) > 1 else 0)
+        text = shorten(step.text, WIDEST if step.about else WIDEST * len(self.story.lanes))
+        half = len(text) * 4 + 10
+        middle = max(GUTTER + half, min(middle, self._width - half - 2))
         if step.tone == "phase":
-            yield f'<line x1="{GUTTER}" x2="{GUTTER + LANE * len(self.story.lanes)}" y1="{y}" y2="{y}"/>'
-        if step.tone not in ("connection",):
-            text = shorten(step.text, max(60, half // 4))
-            half = len(text) * 4 + 10
+            yield f'<line x1="{GUTTER}" x2="{self._width}" y1="{y}" y2="{y}"/>'
+        if step.tone != "connection":
             yield f'<rect class="box" x="{middle - half}" y="{y - 11}" width="{2 * half}" height="21" rx="4"/>'
-        yield _text(middle, y + 4, shorten(step.text, max(60, half // 4)), anchor="middle")
+        yield _text(middle, y + 4, text, anchor="middle")
 
 
 def _text(x: int, y: int, text: str, name: str = "", anchor: str = "start") -> str:

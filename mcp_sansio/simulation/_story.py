@@ -48,6 +48,10 @@ class Story:
     steps: tuple[Step, ...]
     trace: Trace
 
+    def in_order(self) -> list[Step]:
+        """The steps as their receivers saw them: a message stands where it arrives."""
+        return sorted(self.steps, key=lambda step: step.index if step.arrives is None else step.arrives)
+
 
 def tell(trace: Trace) -> Story:
     """The story of a trace."""

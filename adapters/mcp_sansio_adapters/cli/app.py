@@ -32,6 +32,8 @@ COMMANDS = {
     "check": "check",
     "inspect": "inspect",
     "tap": "tap",
+    "simulate": "simulate",
+    "trace": "trace",
     "demo": "demonstrate",
     "completion": "shell",
 }
