@@ -223,8 +223,8 @@ class LateResponses(Checker):
         if message is None or message.get("method") != "notifications/cancelled":
             return None
         request, wire_id = self.ledger.request, params_of(message).get("requestId")
-        if request is None and self.ledger.http.carries(event.link):
-            return None  # it had to wait for a connection until it was given up
+        if self.ledger.http.carries(event.link) and self.ledger.was not in ("result", "error"):
+            return None  # it had to wait for a connection until it was given up, or this is sent once more
         if request is None:
             return f"a cancellation of {wire_id!r}, which was never asked"
         if request.method == "initialize":

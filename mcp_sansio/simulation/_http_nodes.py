@@ -26,7 +26,7 @@ from mcp_sansio._url import HttpUrl
 from . import _trace as kinds
 from ._client_node import ClientNode
 from ._ledger_http import HTTP
-from ._links import EOF
+from ._links import EOF, REFUSED
 from ._node import Action, Dial, Hangup, Write
 from ._server_node import ServerNode
 from ._trace import text_of
@@ -41,6 +41,7 @@ class Visit:
 
     wire: H11ClientWire
     conn: str
+    opened: bool = False
     exchange: ClientExchange | None = None
     made: int = 0
 
@@ -84,6 +85,7 @@ class HttpClientNode(ClientNode):
         self._pool = H11Pool(self.client, URL, now, self._pooling, on_message=self._passed)
 
     def opened(self, conn: str, now: float) -> None:
+        self._visits[conn].opened = True
         self._visits[conn].wire.connected(now)
 
     def receive(self, conn: str, data: bytes, now: float) -> None:
@@ -142,7 +144,7 @@ class HttpClientNode(ClientNode):
             yield Write(conn, data)
         if visit.wire.closed:
             del self._visits[conn]
-            self._over(visit, "hangup")
+            self._over(visit, "hangup" if visit.opened else REFUSED)
             yield Hangup(conn)
 
     # --- the trace ---
@@ -210,7 +212,9 @@ class HttpServerNode(ServerNode):
         super().receive(conn, data, now)
         wire = self._wires.get(conn)
         if isinstance(wire, H11ServerWire) and wire.pending is not None:
-            wire.admit(self._principals.get(conn.rpartition("-")[0]), now)
+            principal = self._principals.get(conn.rpartition("-")[0])
+            self.note(kinds.OBSERVED, f"{conn}.{self._heads[conn] + 1}", ["caller", {"principal": principal}])
+            wire.admit(principal, now)
 
     def _passed(self, conn: str, passed: MessagePassed | HeadPassed) -> None:
         if isinstance(passed, HeadPassed) and not passed.sent:

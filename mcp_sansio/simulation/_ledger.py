@@ -81,6 +81,7 @@ class ClientParty:
         for asked in self.asked.values():
             asked.over = asked.over or "lost"
         self.session, self.listen, self.declared = False, None, None
+        self.asked = {}
         self.invalidate(event, "restarted")
 
     def first(self, fields: dict[str, Any]) -> Asked | None:
@@ -329,10 +330,14 @@ class Ledger:
     def _head_sent(self, event: TraceEvent) -> None:
         if self.client is not None:
             self.http.sent(event)
+        elif self.server is not None:
+            self.http.answered(self.server, event)
 
     def _head_taken(self, event: TraceEvent) -> None:
         if self.client is not None:
             self.http.taken(self.client, event)
+        elif self.server is not None:
+            self.http.served(self.server, event)
 
     def _client_sent(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
         method, params = message.get("method"), params_of(message)
@@ -360,6 +365,8 @@ class Ledger:
             if owed is not None:
                 owed.answers.append(event.index)
             listeners.answered(event.link, key, message, event.index)
+            if self.http.carries(event.link):
+                self.http.welcomed(server, event.link)
         elif "id" not in message:
             listeners.notified(event.link, method, key_of(tag_of(message)), params_of(message), event.index)
 
@@ -391,8 +398,6 @@ class Ledger:
         """Whether this is a request that was lost with its exchange, and is made in another one."""
         asked = client.asked.get(key_of(message["id"]))
         if asked is None or asked.over != "lost" or not self.http.carries(event.link):
-            return False
-        if client.marks.get("restarted", -1) > asked.index:
             return False
         if (asked.method, asked.params) != (message["method"], params_of(message)):
             return False
@@ -442,16 +447,21 @@ class Ledger:
             server.listeners.noticed(event.link, method, key, event.index)
             if method == "notifications/cancelled" and owed is not None and not owed.answers:
                 owed.cancelled = True
+            elif method == "notifications/cancelled":
+                self.http.cancelled(event.link, key)
         elif owed is not None and owed.open:
             owed.times += 1
         else:
             owed = Owed(message["id"], method, params, event.index, event.time, event.link)
             server.owed[event.link, key] = self.owed = owed
             server.listeners.asked(event.link, key, message, event.index)
+            self.http.owes(event.link, key, owed)
 
     def _ended(self, event: TraceEvent) -> None:
         client = self.client
-        if self.server is not None:
+        if self.server is not None and self.http.carries(event.link):
+            self.http.left(self.server, event.link, event.index)
+        elif self.server is not None:
             self._closed(self.server, event)
         if client is None:
             return

@@ -3,7 +3,8 @@
 A connection that carries exchanges means nothing by itself: it may end at any time, and nobody has missed
 anything. An exchange does: with it ends the request that it was made for, a modern one cancelled if its client
 has closed it ("closing the SSE response stream is the cancellation signal"), and the stream on which changes
-are announced. Of a legacy session that stream is the answer to a GET.
+are announced. Of a legacy session that stream is the answer to a GET; its other messages come over any number
+of exchanges, which the session id keeps together.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from ._listeners import Listener
 from ._trace import TraceEvent
 
 if TYPE_CHECKING:
-    from ._ledger import Asked, ClientParty
+    from ._ledger import Asked, ClientParty, Owed, ServerParty
 
 HTTP = "http"
 """What is noted of a connection that carries exchanges, as it opens."""
@@ -25,22 +27,29 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 
 @attrs.define(eq=False)
 class Exchange:
-    """An exchange of a client: its `method`, the request that it was made for, and whether it is the stream on
-    which a legacy server announces changes.
+    """An exchange at one end: its `method`, the request that it was made for, the legacy session that it
+    belongs to, and whether it is the stream on which a legacy server announces changes.
     """
 
     method: str
+    link: str = ""
     asked: Asked | None = None
+    owed: Owed | None = None
+    session: str | None = None
     pushes: bool = False
 
 
 class Exchanges:
-    """The exchanges of all clients that are under way, and the connections that carry any."""
+    """The exchanges that are under way, and the connections that carry any."""
 
     def __init__(self) -> None:
         self.conns: set[str] = set()
         self._known: set[str] = set()
         self._open: dict[str, Exchange] = {}
+        self._served: dict[str, Exchange] = {}
+        self._owed: dict[tuple[str | None, Any], list[Owed]] = {}
+        self._granted: dict[str | None, bool] = {}
+        self._pushing: dict[str | None, Exchange] = {}
 
     def opened(self, event: TraceEvent) -> None:
         """A connection is there."""
@@ -71,10 +80,8 @@ class Exchanges:
 
     def taken(self, client: ClientParty, event: TraceEvent) -> None:
         """The head of a reply is there: a GET that is answered by events is where changes are announced."""
-        exchange, (status, fields) = self._open.get(event.link), event.data
-        if exchange is None or exchange.method != "GET" or status != 200:
-            return
-        if any(name.lower() == "content-type" and value == "text/event-stream" for name, value in fields):
+        exchange = self._open.get(event.link)
+        if exchange is not None and exchange.method == "GET" and _is_stream(event):
             exchange.pushes = True
             client.session = bool(client.declared)
             client.invalidate(event, "acknowledged")
@@ -92,6 +99,73 @@ class Exchanges:
         if exchange.pushes:
             client.session = False
             client.invalidate(event, "the listen stream ended")
+
+    # --- a server ---
+
+    def served(self, server: ServerParty, event: TraceEvent) -> None:
+        """The head of a request is there; the exchange before it on the same connection is over."""
+        conn = self.conn_of(event.link)
+        self.left(server, conn, event.index)
+        exchange = Exchange(event.data[0], event.link, session=_field(event, "mcp-session-id"))
+        self._served[conn] = exchange
+
+    def answered(self, server: ServerParty, event: TraceEvent) -> None:
+        """The head of a reply has left: the newest GET of a session is where changes are announced."""
+        exchange = self._served.get(self.conn_of(event.link))
+        if exchange is None:
+            return
+        exchange.session = exchange.session or _field(event, "mcp-session-id")
+        if exchange.method != "GET" or not _is_stream(event):
+            return
+        before, self._pushing[exchange.session] = self._pushing.get(exchange.session), exchange
+        if before is not None:
+            server.listeners.closed(before.link, event.index)
+        granted = self._granted.get(exchange.session, False)
+        server.listeners.open[event.link, None] = Listener(
+            event.link, None, event.index, wanted=True, granted=granted, ready=event.index
+        )
+
+    def owes(self, link: str, key: Any, owed: Owed) -> None:
+        """A request was taken in."""
+        exchange = self._served.get(self.conn_of(link))
+        if exchange is not None:
+            exchange.owed = owed
+            if exchange.session is not None:
+                self._owed.setdefault((exchange.session, key), []).append(owed)
+
+    def cancelled(self, link: str, key: Any) -> None:
+        """A legacy client has cancelled a request, which came in another exchange of the session."""
+        exchange = self._served.get(self.conn_of(link))
+        if exchange is not None and exchange.session is not None:
+            for owed in self._owed.get((exchange.session, key), ()):
+                owed.cancelled = owed.cancelled or not owed.answers
+
+    def welcomed(self, server: ServerParty, link: str) -> None:
+        """A session has begun; nothing is announced in it before there is a stream for that."""
+        session = server.listeners.open.pop((link, None), None)
+        exchange = self._served.get(self.conn_of(link))
+        if session is not None and exchange is not None:
+            self._granted[exchange.session] = session.granted
+
+    def left(self, server: ServerParty, conn: str, index: int) -> None:
+        """A connection has ended at its server, or gone on to another exchange."""
+        exchange = self._served.pop(conn, None)
+        if exchange is None:
+            return
+        server.listeners.closed(exchange.link, index)
+        owed = exchange.owed
+        if owed is not None and owed.open:
+            server.owed.pop((owed.link, (type(owed.id).__name__, owed.id)), None)
+
+
+def _is_stream(event: TraceEvent) -> bool:
+    """Whether a reply has begun that is a stream of events."""
+    return event.data[0] == 200 and _field(event, "content-type") == "text/event-stream"
+
+
+def _field(event: TraceEvent, name: str) -> str | None:
+    """A header field of a head."""
+    return next((value for field, value in event.data[1] if field.lower() == name), None)
 
 
 def _how(asked: Asked, how: str) -> str:
