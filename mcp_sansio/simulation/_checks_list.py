@@ -138,7 +138,7 @@ class WholeOrFlagged(Checker):
             return None
         self._judged[event.node] = asked
         items = items_of(fields["items"])
-        if not server.versions:
+        if not server.known:
             return self._disturbed(client, asked)
         if items in _between(server, asked, event.index):
             return None
