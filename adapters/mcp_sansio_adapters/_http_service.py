@@ -126,7 +126,9 @@ class HttpService:
 
     async def _serve(self, stream: ByteStream, peer: Any) -> None:
         ask = self._authenticate is not None
-        wire = H11ServerWire(self._http, now(), self._h11, ask=ask, peer=peer)
+        wire = H11ServerWire(
+            self._http, now(), self._h11, ask=ask, peer=peer, on_message=self.service.recording.listener(None)
+        )
         await self.service.carry(HttpLink(self.service, wire, stream, self._authenticate))
 
 

@@ -184,9 +184,9 @@ class AsgiApp:
         if self._authenticate is not None:
             head = RequestHead(scope["method"], _target(scope), _headers(scope), _peer(scope))
             verdict = await verdict_of(self._authenticate, head)
-        await Carrier(service, self._exchange(scope, verdict), receive, send).carry()
+        await Carrier(service, self._exchange(scope, verdict, service), receive, send).carry()
 
-    def _exchange(self, scope: Scope, verdict: Verdict) -> HttpExchange:
+    def _exchange(self, scope: Scope, verdict: Verdict, service: Service) -> HttpExchange:
         if isinstance(verdict, Undecided):
             return self._http.undecided()
         if isinstance(verdict, Unauthorized):
@@ -198,6 +198,7 @@ class AsgiApp:
             now(),
             principal=verdict,
             peer=_peer(scope),
+            on_message=service.recording.listener(None),
         )
 
 

@@ -225,6 +225,7 @@ class _Party(Recording):
         self._recorder = recorder
         self._name = name
         self._links = 0
+        self._http = ""
         self._cause = -1
         self._note(kinds.NODE, "", role)
 
@@ -319,15 +320,19 @@ class _Party(Recording):
         if link is None or passed.sent:
             self.time = self.clock()
         if link is None:
-            link = f"{self._name}/{passed.exchange}"
+            link = self._exchange(passed.exchange)
         if isinstance(passed, HeadPassed):
-            if passed.sent:
-                self._note(kinds.OPEN, link)
             kind, data = kinds.HEAD_SENT if passed.sent else kinds.HEAD_TAKEN, self._recorder.head(passed)
         else:
             kind, data = kinds.SENT if passed.sent else kinds.TAKEN, self._recorder.message(passed.data)
         note = self._note if passed.sent else self._came
         note(kind, link, data)
+
+    def _exchange(self, number: int) -> str:
+        """The link of an HTTP exchange; which connections they have is nobody's business, so all have one."""
+        if not self._http:
+            self._http = self.opened(self.time)
+        return f"{self._http}.{number}"
 
     def _came(self, kind: str, link: str = "", data: Any = None) -> None:
         """Note what comes from outside, and so is the cause of what follows."""

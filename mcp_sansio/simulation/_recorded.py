@@ -148,9 +148,6 @@ class RecordedClient(_Recorded):
     def opened(self, conn: str, now: float) -> None:
         self._wires[conn] = LineWire(self.client, now)
 
-    def next_timeout(self) -> float | None:
-        return self.client.next_timeout()
-
     def handle_timeout(self, now: float) -> None:
         self.client.handle_timeout(now)
 
@@ -237,9 +234,6 @@ class RecordedServer(_Recorded):
         self._wires[conn] = LineWire(self.server.open(peer=conn, principal=principal), now)
         if principal is not None:
             self.note(kinds.OBSERVED, conn, ["caller", {"principal": principal}])
-
-    def next_timeout(self) -> float | None:
-        return self.server.next_timeout()
 
     def handle_timeout(self, now: float) -> None:
         self.server.handle_timeout(now)
