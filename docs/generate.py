@@ -10,6 +10,7 @@ from what the fields of the values say of themselves, the rooms from the first s
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,12 @@ from mcp_sansio._h11_visit import VISIT
 from mcp_sansio._http_exchange import EXCHANGE
 from mcp_sansio._tables import TABLES, Table
 from mcp_sansio._versions import FEATURES, Feature, era_of, supports
+from mcp_sansio.simulation._checking import Checker
+from mcp_sansio.simulation._faults import STREAM, STRIKES
+from mcp_sansio.simulation._faults_http import EXCHANGES
+from mcp_sansio.simulation._faults_peer import PEER
+from mcp_sansio.simulation._properties import PROPERTIES
+from mcp_sansio.simulation._situations import Situation
 
 DOCS = Path(__file__).parent
 CORE = Path(mcp_sansio.__file__).parent
@@ -207,9 +214,54 @@ def architecture() -> str:
     return f"{before}<!-- rooms: written by docs/generate.py -->\n\n{rooms()}\n<!-- /rooms -->{after}"
 
 
+# --- simulation ---------------------------------------------------------------------------------------
+
+SPECIFICATION = "https://modelcontextprotocol.io/specification/2026-07-28/"
+
+PROPERTIES_HEAD = """\
+# Properties
+
+What must hold in every conversation, whatever goes wrong, and what can go wrong: the checkers, faults and
+situations of [the simulation](simulation.md). A MUST or SHOULD is the specification's; what is marked
+*library* is what only this library promises. Each checker is a class of `mcp_sansio.simulation`, and works
+on a live world, a trace and a recording alike.
+"""
+
+CHAPTERS = {"C": "Clients", "S": "Servers", "L": "Liveness"}
+
+
+def properties() -> str:
+    """The text of properties.md."""
+    parts = [NOTE, PROPERTIES_HEAD]
+    for letter, chapter in CHAPTERS.items():
+        rows = [property_row(check) for check in PROPERTIES if check.id[0] == letter]
+        parts.append("\n".join([f"## {chapter}\n", *heading("", "property", "level", "from"), *rows, ""]))
+    faults = [
+        row(f"`{fault.name}`", fault.family, fault.about) for fault in (*STREAM, *EXCHANGES, *STRIKES, *PEER)
+    ]
+    parts.append("\n".join(["## Faults\n", *heading("fault", "of a", "what happens"), *faults, ""]))
+    reached = [f"- {situation.value}" for situation in Situation]
+    parts.append(
+        "\n".join(["## Situations\n", "A campaign fails that has not reached all of these.\n", *reached, ""])
+    )
+    return "\n".join(parts)
+
+
+def property_row(check: type[Checker]) -> str:
+    """A line for one property."""
+    about = " ".join(inspect.cleandoc(check.__doc__ or "").split())
+    page = check.anchor.partition("#")[0]
+    return row(check.id, about, check.level.value, f"[{page}]({SPECIFICATION}{check.anchor})")
+
+
 # --- command ------------------------------------------------------------------------------------------
 
-GENERATED = {"states.md": states, "features.md": features, "architecture.md": architecture}
+GENERATED = {
+    "states.md": states,
+    "features.md": features,
+    "architecture.md": architecture,
+    "properties.md": properties,
+}
 
 
 def stale() -> list[str]:
