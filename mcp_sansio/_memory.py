@@ -57,7 +57,9 @@ class PageRead:
 
     def find_items(self) -> bool:
         """Find `begin` and `end`; whether there are items, all of them good, that have a place."""
-        if not self.begin and not self.problems:
+        if self.problems:
+            return False
+        if not self.begin:
             items = b",".join(self.page.items)
             self.begin = self.raw.find(b"[%b]" % items) + 1 if items else 0
             self.end = self.begin + len(items)

@@ -130,6 +130,15 @@ def test_only_what_could_be_read_and_found_again_is_compared_with(old: bytes) ->
     assert content(memory.read(0, changed)) == anew(changed)
 
 
+def test_a_page_that_was_recognized_with_a_malformed_item_is_not_compared_with() -> None:
+    memory = remembering(OLD)
+    spoilt = page(A, b'{"name":1}', C)
+    assert memory.recognizes(0, spoilt)
+    memory.keep((memory.read(0, spoilt),))
+    assert not memory.recognizes(0, page(A, b'{"name":1}', D))
+    assert content(memory.read(0, page(A, D, C))) == anew(page(A, D, C))
+
+
 def test_a_look_alike_of_the_list_is_not_taken_for_it() -> None:
     frame = b'{"_meta":{"prompts":[%b,%b]},"prompts":[%b,%b],"resultType":"complete"}'
     memory = remembering(frame % (A, B, A, B))
