@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from simulated_variants import CHECKS, GAPLESS, TORN
+from simulated_variants import DIRTY, GAPLESS
 
-from mcp_sansio.simulation import TORTURE, replay, run_seed
+from mcp_sansio.simulation import PROPERTIES, TORTURE, replay, run_seed
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._shrink import Shrunk, cost, shrink
@@ -16,13 +16,13 @@ from mcp_sansio.simulation._world import World
 
 def failure(scenario: Scenario, seed: int) -> Outcome:
     """A failure that a seed is known to make, or the next one."""
-    outcomes = (run_seed(scenario, each, CHECKS) for each in itertools.count(seed))
+    outcomes = (run_seed(scenario, each, PROPERTIES) for each in itertools.count(seed))
     return next(outcome for outcome in outcomes if outcome.violation is not None)
 
 
 @pytest.fixture(scope="module")
 def shrunk() -> Shrunk:
-    return shrink(failure(GAPLESS, 16), CHECKS)
+    return shrink(failure(GAPLESS, 15), PROPERTIES)
 
 
 def same_property(shrunk: Shrunk) -> bool:
@@ -37,7 +37,7 @@ def test_the_story_is_short_and_about_the_same(shrunk: Shrunk) -> None:
 
 
 def test_the_small_tape_replays(shrunk: Shrunk) -> None:
-    again = replay(GAPLESS, shrunk.outcome.record, CHECKS)
+    again = replay(GAPLESS, shrunk.outcome.record, PROPERTIES)
     assert again.digest == shrunk.outcome.digest
 
 
@@ -48,37 +48,37 @@ def test_what_is_needed_is_needed(shrunk: Shrunk) -> None:
     for needed in shrunk.needed:
         at = record.index(needed)
         without = [*record[:at], (*needed[:2], 0), *record[at + 1 :]]
-        assert replay(GAPLESS, without, CHECKS, strict=False).violation is None
+        assert replay(GAPLESS, without, PROPERTIES, strict=False).violation is None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", [TORN, GAPLESS], ids=["torn", "gapless"])
+@pytest.mark.parametrize("scenario", [DIRTY, GAPLESS], ids=["dirty", "gapless"])
 def test_many_failures_become_short(scenario: Scenario) -> None:
     seed = 0
     for _ in range(6):
         failed = failure(scenario, seed)
-        found = shrink(failed, CHECKS)
+        found = shrink(failed, PROPERTIES)
         assert same_property(found)
         assert found.outcome.messages <= 12
         seed = (failed.seed or 0) + 1
 
 
 def test_a_budget_of_runs_is_kept() -> None:
-    found = shrink(failure(TORN, 20), CHECKS, runs=10)
+    found = shrink(failure(DIRTY, 7), PROPERTIES, runs=10)
     assert found.runs == 10
     assert same_property(found)
 
 
 def test_a_budget_of_time_is_kept() -> None:
     ticks = itertools.count()
-    found = shrink(failure(TORN, 20), CHECKS, spent=lambda: float(next(ticks)), seconds=20.0)
+    found = shrink(failure(DIRTY, 7), PROPERTIES, spent=lambda: float(next(ticks)), seconds=20.0)
     assert found.runs < 20
     assert same_property(found)
 
 
 def test_what_holds_cannot_be_shrunk() -> None:
     with pytest.raises(ValueError, match="every property held"):
-        shrink(run_seed(TORTURE, 0, CHECKS), CHECKS)
+        shrink(run_seed(TORTURE, 0, PROPERTIES), PROPERTIES)
 
 
 def test_a_failure_that_needs_nothing_is_that_of_a_silent_tape() -> None:

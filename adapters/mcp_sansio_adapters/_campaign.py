@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from mcp_sansio.simulation import run_seed
+from mcp_sansio.simulation import PROPERTIES, run_seed
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._mermaid import mermaid
 from mcp_sansio.simulation._page import page
@@ -25,7 +25,7 @@ from mcp_sansio.simulation._regression import regression_test
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._shrink import Shrunk, shrink
-from mcp_sansio.simulation._standard import CHECKS, SCENARIOS
+from mcp_sansio.simulation._standard import SCENARIOS
 from mcp_sansio.simulation._story import tell
 
 CHUNK = 8
@@ -83,7 +83,7 @@ def explore(place: str, seeds: Iterable[int], *, jobs: int = 1, digest: bool = F
 
 
 def _explore_one(place: str, seed: int, *, digest: bool) -> Result:
-    outcome = run_seed(find_scenario(place), seed, CHECKS)
+    outcome = run_seed(find_scenario(place), seed, PROPERTIES)
     violation = outcome.violation
     return Result(
         seed,
@@ -140,7 +140,7 @@ class Failure:
 
 
 def small(
-    failed: Outcome, place: str, checks: Iterable[type[Checker]] = CHECKS, *, seconds: float = 5.0
+    failed: Outcome, place: str, checks: Iterable[type[Checker]] = PROPERTIES, *, seconds: float = 5.0
 ) -> Failure:
     """Make a failure small; it takes so many seconds at most."""
     begun = time.process_time()

@@ -3,8 +3,8 @@
 A seed makes a world; the same seed makes the same trace, byte for byte. See `docs/simulation.md`.
 """
 
+from ._properties import PROPERTIES
 from ._run import campaign, replay, run, run_seed
 from ._scenarios import OFFICE_HOUR, TORTURE
-from ._standard import CHECKS
 
-__all__ = ["CHECKS", "OFFICE_HOUR", "TORTURE", "campaign", "replay", "run", "run_seed"]
+__all__ = ["OFFICE_HOUR", "PROPERTIES", "TORTURE", "campaign", "replay", "run", "run_seed"]

@@ -22,8 +22,8 @@ _FILE = '''"""{title}
 
 {story}"""
 
+from mcp_sansio.simulation import PROPERTIES, replay
 from {module} import {name} as SCENARIO
-from mcp_sansio.simulation import CHECKS, replay
 
 TAPE = (
 {tape}
@@ -32,7 +32,8 @@ TAPE = (
 
 
 def test_{test}() -> None:
-    outcome = replay(SCENARIO, TAPE, [check for check in CHECKS if check.id == "{property}"], strict=False)
+    checks = [check for check in PROPERTIES if check.id == "{property}"]
+    outcome = replay(SCENARIO, TAPE, checks, strict=False)
     assert outcome.violation is None, outcome.violation
 '''
 

@@ -14,9 +14,8 @@ from typing import Any
 import attrs
 import click
 
-from mcp_sansio.simulation import run_seed
+from mcp_sansio.simulation import PROPERTIES, run_seed
 from mcp_sansio.simulation._outline import outline
-from mcp_sansio.simulation._standard import CHECKS
 from mcp_sansio.simulation._story import tell
 from mcp_sansio_adapters._campaign import Failure, NoScenario, Result, explore, find_scenario, small
 
@@ -120,7 +119,7 @@ def simulate_command(
     except NoScenario as error:
         raise click.UsageError(f"{error}.") from None
     failures = [
-        small(run_seed(scenario, of[0], CHECKS), place) for of in tally.broken.values()
+        small(run_seed(scenario, of[0], PROPERTIES), place) for of in tally.broken.values()
     ]  # fmt: skip
     if as_json:
         show.print_json(_as_json(place, chosen, tally, failures, out, digest=digest))

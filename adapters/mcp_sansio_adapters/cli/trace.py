@@ -8,12 +8,11 @@ from typing import Any
 import attrs
 import click
 
-from mcp_sansio.simulation import replay
+from mcp_sansio.simulation import PROPERTIES, replay
 from mcp_sansio.simulation._checking import Checker, Violated, recheck
 from mcp_sansio.simulation._mermaid import mermaid
 from mcp_sansio.simulation._outline import outline
 from mcp_sansio.simulation._page import page
-from mcp_sansio.simulation._standard import CHECKS
 from mcp_sansio.simulation._story import tell
 from mcp_sansio.simulation._tape import Deviated
 from mcp_sansio.simulation._trace import VERDICT, Trace
@@ -63,8 +62,8 @@ def check(trace: Trace, *, strict: bool, as_json: bool) -> int:
 
     Exits with 1 if one that MUST hold does not, or one that this library promises of itself.
     """
-    broken = {violated.property: violated for violated in recheck(trace, CHECKS)}
-    rows = [(checker, broken.get(checker.id)) for checker in CHECKS]
+    broken = {violated.property: violated for violated in recheck(trace, PROPERTIES)}
+    rows = [(checker, broken.get(checker.id)) for checker in PROPERTIES]
     if as_json:
         show.print_json({"properties": [_as_json(*row) for row in rows]})
     else:
@@ -100,7 +99,7 @@ def render(trace: Trace, *, form: str, output: Path | None) -> None:
     """Show a trace as a story."""
     story = tell(trace)
     broken = next((event.data[0] for event in trace if event.kind == VERDICT), "")
-    checker = next((checker for checker in CHECKS if checker.id == broken), None)
+    checker = next((checker for checker in PROPERTIES if checker.id == broken), None)
     draw = {"text": outline, "mermaid": mermaid, "html": lambda told: page(told, checker=checker)}
     text = draw[form](story)
     if output is not None:
@@ -135,7 +134,7 @@ def replay_trace(trace: Trace, *, place: str | None) -> int:
 def _judged(trace: Trace) -> list[type[Checker]]:
     """The checkers that a run stopped for, which a replay has to stop for, too."""
     broken = {event.data[0] for event in trace if event.kind == VERDICT}
-    return [checker for checker in CHECKS if checker.id in broken]
+    return [checker for checker in PROPERTIES if checker.id in broken]
 
 
 def _difference(recorded: Trace, now: Trace) -> str | None:
