@@ -201,7 +201,11 @@ class Telling(ClientErrand):
         self._heard = False
 
     def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
-        """Any 2xx will do; what a body says is of no interest."""
+        """Any 2xx will do; what a body says is of no interest. Who is in trouble for a moment has not heard
+        that we are initialized, and would never push anything.
+        """
+        if self._http.waits_for(self) and may_pass(status) and self._failures < MAX_FAILURES:
+            return
         self._heard = True
         self._http.passed(self)
         if status == 404 and self._http.in_session and self.method != "DELETE":
@@ -218,7 +222,10 @@ class Telling(ClientErrand):
         pass
 
     def answered(self, answer: Answer, now: float) -> None:
-        self._http.finish(self)
+        if self._heard:
+            self._http.finish(self)
+        else:
+            self._try_again(now, self._patience(answer))
 
     def ended(self, reason: str, events: SseDecoder | None, now: float) -> None:
         """A server that has not heard that we are initialized would never push anything: a session in which

@@ -221,13 +221,41 @@ def test_a_server_that_does_not_answer_initialized_may_have_heard_it() -> None:
     assert [event.kind for event in web.of(Diagnostic)] == ["message-lost"]
 
 
-@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize("status", [400, 404])
 def test_a_server_that_refuses_initialized_is_asked_all_the_same(status: int) -> None:
     web = Asker(versions=(LEGACY,))
     web.client.request("ping", None, 0.0)
     web.reply(web.one("initialize"), {"protocolVersion": LEGACY, "capabilities": {}})
     web.answer(web.one("notifications/initialized"), status)
     assert [event.kind for event in web.of(Diagnostic)] == ["message-refused"]
+    assert len(web.open("ping")) == 1
+
+
+def test_who_is_in_trouble_is_told_again_that_we_are_initialized() -> None:
+    """Else the session would never be one in which changes are announced, and its lists stay "fresh"."""
+    web = Asker(versions=(LEGACY,))
+    web.client.request("ping", None, 0.0)
+    web.reply(web.one("initialize"), {"protocolVersion": LEGACY, "capabilities": {}})
+    web.answer(web.one("notifications/initialized"), 503, b"", (("Retry-After", "2"),))
+    assert web.pull() == []
+    web.wait(1.9)
+    assert web.count("notifications/initialized") == 1
+    web.wait(0.1)
+    web.answer(web.one("notifications/initialized"), 202)
+    assert web.of(Diagnostic) == []
+    assert len(web.open("ping")) == 1
+
+
+def test_who_stays_in_trouble_is_asked_all_the_same() -> None:
+    web = Asker(versions=(LEGACY,))
+    web.client.request("ping", None, 0.0)
+    web.reply(web.one("initialize"), {"protocolVersion": LEGACY, "capabilities": {}})
+    for _ in range(4):
+        assert web.open("ping") == []
+        web.answer(web.one("notifications/initialized"), 500)
+        web.wait(1.0)
+    assert [event.kind for event in web.of(Diagnostic)] == ["message-refused"]
+    assert web.count("notifications/initialized") == 4
     assert len(web.open("ping")) == 1
 
 

@@ -170,7 +170,7 @@ class BoundedRate(Timed):
             return None
         method = message.get("method")
         if event.kind == kinds.TAKEN and method == "prompts/list":
-            self._listed[event.link] = event.time
+            self._listed[self.ledger.http.talk(event.link)] = event.time
         elif event.kind == kinds.SENT and method == LIST_CHANGED:
             for listener in server.listeners.open.values():
                 if listener.told and listener.told[-1] == event.index:
@@ -184,7 +184,7 @@ class BoundedRate(Timed):
         first = (
             before == -math.inf and listener.id is None
         )  # may have been told what it missed at the handshake
-        asked = self._listed.get(listener.link, -math.inf) >= before
+        asked = self._listed.get(self.ledger.http.talk(listener.link), -math.inf) >= before
         if now - last >= quiet - SLACK or first or asked or not self.judged(server, listener):
             return None
         return f"two announcements on {listener.link} within {now - last:.3f} s, promised are {quiet:g} s"

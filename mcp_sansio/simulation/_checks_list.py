@@ -41,11 +41,9 @@ class Convergence(Checker):
             return None
         if held != has:
             return f"{client.name} holds {held}, {server.name} has {has}"
-        return (
-            None
-            if rest.get("current", True) or not asked
-            else f"{client.name} does not know that its list is current"
-        )
+        if rest.get("current", True) or client.since > self.ledger.phases.get("asked", client.since):
+            return None
+        return f"{client.name} does not know that its list is current"
 
     def _unanswered(self, client: ClientParty, server: ServerParty) -> bool:
         """Whether a list was asked for in vain: a server whose clock was set may take its time."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from mcp_sansio._errors import INVALID_REQUEST
 from mcp_sansio._plain import is_object, member
 
 from . import _trace as kinds
@@ -77,7 +78,9 @@ class HonestPages(Checker):
         principal = server.principals.get(event.link)
         known = cursor is None or (principal, cursor) in self._issued
         if "result" not in message:
-            return None if known else _refusal(cursor, member(message.get("error"), "code"))
+            code = member(message.get("error"), "code")
+            gone = code == INVALID_REQUEST and self.ledger.http.carries(event.link)
+            return None if known or gone else _refusal(cursor, code)
         if not known:
             return f"the cursor {cursor!r} is accepted, which was not issued to {principal or 'anybody'}"
         return self._page(server, owed, message["result"], event)

@@ -16,7 +16,7 @@ from mcp_sansio._plain import is_object, member
 
 from . import _trace as kinds
 from ._ledger_http import Exchanges
-from ._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
+from ._listeners import ACKNOWLEDGED, INITIALIZED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
 from ._trace import TraceEvent, bytes_of
 from ._walks import Walk, Walks, answered
 
@@ -67,6 +67,7 @@ class ClientParty:
     listen: Asked | None = None
     session: bool = False
     declared: bool | None = None
+    initialized: bool = False
     initialize: dict[str, Any] | None = None
     rest: dict[str, Any] | None = None
 
@@ -80,7 +81,7 @@ class ClientParty:
         """The process has begun anew, and remembers nothing."""
         for asked in self.asked.values():
             asked.over = asked.over or "lost"
-        self.session, self.listen, self.declared = False, None, None
+        self.session, self.listen, self.declared, self.initialized = False, None, None, False
         self.asked = {}
         self.invalidate(event, "restarted")
 
@@ -173,8 +174,8 @@ class Ledger:
     """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
     `request` the one of a client that it is, answers or cancels (`was` says how that had ended before);
     `role`, `client` and `server` say at whom the event was. `faults` are the kinds that have struck, `clocks`
-    the indexes at which nodes' clocks were set, `phases` those that were entered, `where` the node of each
-    event; `honest` is false once a peer was made to say what it should not.
+    the indexes at which nodes' clocks were set, `phases` those at which phases were entered, `where` the node of
+    each event; `honest` is false once a peer was made to say what it should not.
     """
 
     def __init__(self) -> None:
@@ -193,7 +194,7 @@ class Ledger:
         self.honest: bool = True
         self.clocks: dict[str, int] = {}
         self.phase: str = "chaos"
-        self.phases: list[str] = []
+        self.phases: dict[str, int] = {}
         self.where: list[str] = []
         self.time: float = 0.0
         self._decode = msgspec.json.Decoder().decode
@@ -262,7 +263,7 @@ class Ledger:
 
     def _enter(self, event: TraceEvent) -> None:
         self.phase = event.data
-        self.phases.append(event.data)
+        self.phases[event.data] = event.index
 
     def _command(self, event: TraceEvent) -> None:
         verb, data = event.data
@@ -356,6 +357,8 @@ class Ledger:
                 asked.walk = client.walks.asked(asked)
         elif method == "notifications/cancelled":
             self._conclude(client, params.get("requestId"), "cancelled", event)
+        elif method == INITIALIZED:
+            self.http.tells(event.link)
 
     def _server_sent(self, server: ServerParty, message: dict[str, Any], event: TraceEvent) -> None:
         method, listeners = message.get("method"), server.listeners
@@ -411,7 +414,7 @@ class Ledger:
         client.session = False
         if client.declared is not None:
             client.invalidate(event, "disconnected")
-        client.declared = False
+        client.declared = client.initialized = False
 
     def accepts(self, client: ClientParty, message: dict[str, Any]) -> bool:
         """Whether a list_changed that arrives now means something to a client."""
@@ -449,6 +452,8 @@ class Ledger:
                 owed.cancelled = True
             elif method == "notifications/cancelled":
                 self.http.cancelled(event.link, key)
+            elif method == INITIALIZED:
+                self.http.initialized(server, event.link, event.index)
         elif owed is not None and owed.open:
             owed.times += 1
         else:

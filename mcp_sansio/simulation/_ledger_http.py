@@ -28,7 +28,8 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 @attrs.define(eq=False)
 class Exchange:
     """An exchange at one end: its `method`, the request that it was made for, the legacy session that it
-    belongs to, and whether it is the stream on which a legacy server announces changes.
+    belongs to, whether it says that a session is `initialized`, and whether it is the stream on which a legacy
+    server announces changes.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Exchange:
     asked: Asked | None = None
     owed: Owed | None = None
     session: str | None = None
+    initialized: bool = False
     pushes: bool = False
 
 
@@ -49,6 +51,7 @@ class Exchanges:
         self._served: dict[str, Exchange] = {}
         self._owed: dict[tuple[str | None, Any], list[Owed]] = {}
         self._granted: dict[str | None, bool] = {}
+        self._initialized: set[str | None] = set()
         self._pushing: dict[str | None, Exchange] = {}
 
     def opened(self, event: TraceEvent) -> None:
@@ -65,6 +68,12 @@ class Exchanges:
         """Whether a link is an exchange, or the connection of some."""
         return link in self._known or self.conn_of(link) in self.conns
 
+    def talk(self, link: str) -> str:
+        """What a message at a server is part of: its legacy session, or the link that it came over."""
+        exchange = self._served.get(self.conn_of(link))
+        within = exchange is not None and exchange.link == link
+        return link if exchange is None or not within or exchange.session is None else exchange.session
+
     # --- a client ---
 
     def sent(self, event: TraceEvent) -> None:
@@ -78,12 +87,22 @@ class Exchanges:
         if exchange is not None:
             exchange.asked = asked
 
+    def tells(self, link: str) -> None:
+        """That the session is initialized has left in an exchange."""
+        if link in self._open:
+            self._open[link].initialized = True
+
     def taken(self, client: ClientParty, event: TraceEvent) -> None:
-        """The head of a reply is there: a GET that is answered by events is where changes are announced."""
+        """The head of a reply is there: a GET that is answered by events is where changes are announced, if
+        the server has accepted that the session is initialized.
+        """
         exchange = self._open.get(event.link)
-        if exchange is not None and exchange.method == "GET" and _is_stream(event):
+        if exchange is None:
+            return
+        client.initialized = client.initialized or (exchange.initialized and 200 <= event.data[0] < 300)
+        if exchange.method == "GET" and _is_stream(event):
             exchange.pushes = True
-            client.session = bool(client.declared)
+            client.session = bool(client.declared and client.initialized)
             client.invalidate(event, "acknowledged")
 
     def ended(self, client: ClientParty, event: TraceEvent) -> None:
@@ -120,9 +139,10 @@ class Exchanges:
         before, self._pushing[exchange.session] = self._pushing.get(exchange.session), exchange
         if before is not None:
             server.listeners.closed(before.link, event.index)
+        ready = event.index if exchange.session in self._initialized else None
         granted = self._granted.get(exchange.session, False)
         server.listeners.open[event.link, None] = Listener(
-            event.link, None, event.index, wanted=True, granted=granted, ready=event.index
+            event.link, None, event.index, wanted=True, granted=granted, ready=ready
         )
 
     def owes(self, link: str, key: Any, owed: Owed) -> None:
@@ -139,6 +159,17 @@ class Exchanges:
         if exchange is not None and exchange.session is not None:
             for owed in self._owed.get((exchange.session, key), ()):
                 owed.cancelled = owed.cancelled or not owed.answers
+
+    def initialized(self, server: ServerParty, link: str, index: int) -> None:
+        """A session is initialized: from now on changes are announced."""
+        exchange = self._served.get(self.conn_of(link))
+        if exchange is None:
+            return
+        self._initialized.add(exchange.session)
+        pushing = self._pushing.get(exchange.session)
+        listener = None if pushing is None else server.listeners.open.get((pushing.link, None))
+        if listener is not None and listener.ready is None:
+            listener.ready = index
 
     def welcomed(self, server: ServerParty, link: str) -> None:
         """A session has begun; nothing is announced in it before there is a stream for that."""
