@@ -41,7 +41,7 @@ class Convergence(Checker):
             return None
         if held != has:
             return f"{client.name} holds {held}, {server.name} has {has}"
-        if rest.get("current", True) or client.since > self.ledger.phases.get("asked", client.since):
+        if rest.get("current", True) or not asked or client.since > self.ledger.phases["asked"]:
             return None
         return f"{client.name} does not know that its list is current"
 

@@ -196,7 +196,7 @@ class Progress(Checker):
     def _late(self, event: TraceEvent, client: ClientParty) -> str | None:
         """Whether somebody who is eager has let a change wait for longer than is promised."""
         first, wait = self._pending.get(event.node), client.settings.get("max_wait")
-        if first is None or wait is None or not client.settings.get("eager"):
+        if first is None or wait is None or not client.settings.get("eager") or client.settings.get("waits"):
             return None
         due = max(first + wait, self._read.get(event.node, 0.0)) + SLACK
         if event.time <= due or any(kind in self.ledger.faults for kind in HELD_UP):
