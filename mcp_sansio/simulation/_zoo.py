@@ -19,8 +19,9 @@ from mcp_sansio._errors import Cancelled, RpcError
 from mcp_sansio._events import CallId, Listed, Op, OpFailed, WalkFailed
 from mcp_sansio._json import RequestId, encode
 from mcp_sansio._listing import Listing
+from mcp_sansio._memory import Memory
 from mcp_sansio._prompt_client import PromptClient
-from mcp_sansio._snapshot import Collector, Memory, Snapshot
+from mcp_sansio._snapshot import Collector, Snapshot
 from mcp_sansio._subscription import Subscriptions
 from mcp_sansio._tables import Walk
 from mcp_sansio._waiters import Result
