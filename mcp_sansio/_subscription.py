@@ -119,20 +119,20 @@ class Subscriptions:
         if self._state in (Listen.OPENING, Listen.LATE):
             self._client.cancel_timer(self._unacknowledged)
             self._move(ListenInput.ACK)
-            self._since = now
+            now = self._since = self._client.tick(now)
             self._set_live(tuple(self._filter), "the push channel is open", now)
 
     def push_refused(self, now: float) -> None:
         """The server has no such channel ("or else return HTTP 405")."""
         if self._state in (Listen.OPENING, Listen.LATE):
             self._client.cancel_timer(self._unacknowledged)
-            self._refuse("the server has no push channel", now)
+            self._refuse("the server has no push channel", self._client.tick(now))
 
     def push_lost(self, now: float, retry: float | None) -> None:
         """The channel ended. It is opened again, not before `retry` seconds if the server has said so."""
         if self._state in (Listen.OPENING, Listen.LATE, Listen.LIVE):
             self._client.cancel_timer(self._unacknowledged)
-            self._ended(now, retry)
+            self._ended(self._client.tick(now), retry)
 
     # --- inside ---
 

@@ -165,6 +165,17 @@ def test_a_channel_is_opened_again_where_it_broke_off() -> None:
     assert header(web.one("GET"), "Last-Event-ID") == "e7"
 
 
+def test_a_channel_that_breaks_off_by_a_backward_clock_is_opened_again_no_sooner() -> None:
+    web, _ = push()
+    web.wait(10.0)
+    get = web.one("GET")
+    web.stream(get)
+    get.abort(2.0)
+    timeout = web.client.next_timeout()
+    assert timeout is not None
+    assert timeout > 10.0
+
+
 def test_a_session_may_be_gone_when_the_channel_is_opened_again() -> None:
     web, _ = push()
     web.stream(web.one("GET"))

@@ -10,7 +10,7 @@ from mcp_sansio.simulation._checks_client import CLIENT_CHECKS
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._variant import Variant
 from mcp_sansio.simulation._zoo import CLIENT_ZOO
-from mcp_sansio.simulation._zoo_scenes import EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
+from mcp_sansio.simulation._zoo_scenes import BUSY, EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
 
 CHECKS = {check.id: check for check in CLIENT_CHECKS}
 SEEDS = 1000
@@ -45,7 +45,9 @@ def test_every_property_has_a_bug_of_its_own() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", [TORTURE, STORM, TWO_SERVERS, FOREIGN_TAGS, EARLY], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "scenario", [TORTURE, BUSY, STORM, TWO_SERVERS, FOREIGN_TAGS, EARLY], ids=lambda s: s.name
+)
 def test_without_a_bug_nothing_is_found(scenario: Scenario) -> None:
     seeds = 300 if scenario is TORTURE else 40
     found = {seed: run_seed(scenario, seed, CLIENT_CHECKS).violation for seed in range(seeds)}

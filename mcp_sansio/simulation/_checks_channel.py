@@ -97,7 +97,7 @@ def _unwelcome(client: ClientParty, message: dict[str, Any]) -> str | None:
     if tag is not None:
         return None if listen is not None and key_of(tag) == key_of(listen.id) else f"of subscription {tag!r}"
     legacy = any(asked.method == "initialize" and asked.over == "result" for asked in client.asked.values())
-    return "that was not negotiated" if legacy and listen is None else None
+    return "that was not negotiated" if legacy and listen is None and not client.declared else None
 
 
 class AcknowledgedFirst(Checker):

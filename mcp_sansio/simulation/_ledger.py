@@ -58,6 +58,7 @@ class ClientParty:
     name: str
     epoch: int = 0
     since: int = -1
+    at: float = -1.0
     marks: dict[str, int] = attrs.field(factory=dict[str, int])
     settings: dict[str, Any] = attrs.field(factory=dict[str, Any])
     link: str = ""
@@ -74,7 +75,7 @@ class ClientParty:
     def invalidate(self, event: TraceEvent, reason: str) -> None:
         """What it knew before is stale from here on."""
         self.epoch += 1
-        self.since = event.index
+        self.since, self.at = event.index, event.time
         self.marks[reason] = event.index
 
     def restart(self, event: TraceEvent) -> None:

@@ -6,13 +6,14 @@ them; pages that differ in how long they are fresh.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any, cast
 
 import attrs
 
 from mcp_sansio._catalogue import Catalogue
 from mcp_sansio._events import IncomingRequest
+from mcp_sansio._json import decode, encode
 from mcp_sansio._prompt_server import PromptServer, PromptServerConfig
 from mcp_sansio._server import Server
 
@@ -59,16 +60,15 @@ class OddPrompts(PromptServer):
         if request.stream is not None and request.stream.uses(request.id):
             super().requested(request, params, now)
 
-    def _rewritten(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
-        cursor = result.get("nextCursor")
-        if cursor is None:
-            return result
-        result = dict(result)
+    def _rewritten(self, answer: bytes) -> bytes:
+        if b'"nextCursor"' not in answer:
+            return answer
+        result = decode(answer)
         if self._odd.plain_cursors:
-            result["nextCursor"] = self._word(cursor)
+            result["nextCursor"] = self._word(result["nextCursor"])
         if self._odd.uneven and "ttlMs" in result:
             result["ttlMs"] = 3_600_000
-        return result
+        return encode(result)
 
     def _word(self, cursor: str) -> str:
         word = self._words.get(cursor)
@@ -79,14 +79,14 @@ class OddPrompts(PromptServer):
 
 
 class _Rewriting:
-    """A server, as a layer sees it, except for what its results say."""
+    """A server, as a layer sees it, except for what its answers say."""
 
-    def __init__(self, server: Server, rewritten: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    def __init__(self, server: Server, rewritten: Callable[[bytes], bytes]) -> None:
         self._server = server
         self._rewritten = rewritten
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
 
-    def encode_result(self, version: str, result: Mapping[str, Any], kind: str = "complete") -> bytes:
-        return self._server.encode_result(version, self._rewritten(result), kind)
+    def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
+        self._server.answer(request, self._rewritten(result), now)

@@ -17,10 +17,11 @@ from mcp_sansio._client import Client
 from mcp_sansio._coalescer import Coalescer
 from mcp_sansio._errors import Cancelled, RpcError
 from mcp_sansio._events import CallId, Listed, Op, OpFailed, WalkFailed
-from mcp_sansio._json import RequestId
+from mcp_sansio._json import RequestId, encode
 from mcp_sansio._listing import Listing
+from mcp_sansio._memory import Memory
 from mcp_sansio._prompt_client import PromptClient
-from mcp_sansio._snapshot import Collector, Memory, Snapshot
+from mcp_sansio._snapshot import Collector, Snapshot
 from mcp_sansio._subscription import Subscriptions
 from mcp_sansio._tables import Walk
 from mcp_sansio._waiters import Result
@@ -28,7 +29,7 @@ from mcp_sansio._waiters import Result
 from ._client_node import ClientNode
 from ._scenarios import TORTURE, Scenario
 from ._variant import Variant
-from ._zoo_scenes import EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
+from ._zoo_scenes import BUSY, EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
 
 
 def become(path: str, bug: type) -> Callable[[ClientNode], None]:
@@ -194,9 +195,9 @@ class OldCursor(Listing):
         self.cursor = None if self._running is None else self._running.cursor
         super().closed(reason, now)
 
-    def _request(self, cursor: str | None, now: float) -> Call:
+    def _request(self, cursor: str | None, number: int, now: float) -> Call:
         kept, self.cursor = self.cursor, None
-        return super()._request(kept if cursor is None else cursor, now)
+        return super()._request(kept if cursor is None else cursor, number, now)
 
 
 class EmptyIsNone(Collector):
@@ -279,12 +280,10 @@ class StateAgain(Client):
 
     state: str | None = None
 
-    def open_call(
-        self, method: str, params: Mapping[str, Any] | None, now: float, **options: Unpack[CallOptions]
-    ) -> Call:
+    def open_call(self, method: str, members: bytes, now: float, **options: Unpack[CallOptions]) -> Call:
         if method == "prompts/get" and self.state is not None:
-            params = {**(params or {}), "requestState": self.state}
-        return super().open_call(method, params, now, **options)
+            members += b',"requestState":' + encode(self.state)
+        return super().open_call(method, members, now, **options)
 
     def provide_input(self, call: CallId, answers: Mapping[str, Any], now: float) -> None:
         found = self._calls.find(call)
@@ -406,8 +405,8 @@ CLIENT_ZOO: Sequence[Variant] = (
     _bug("stale page after invalidation", "C1", TtlAlone),
     _bug("dirty flag cleared on completion", "C1", DirtyFlagCleared),
     _bug("acknowledgement without invalidation", "C2", CoverageIgnored),
-    _bug("lost trailing rerun", "C3", LostTrailingRerun),
-    _bug("lost trailing hit", "C3", LostTrailingHit, _BURST),
+    _bug("lost trailing rerun", "C3", LostTrailingRerun, scenario=BUSY),
+    _bug("lost trailing hit", "C3", LostTrailingHit, _BURST, BUSY),
     _bug("last arrival wins", "C4", TwoAtOnce),
     _bug("no gap recovery", "C5", NoGapRecovery),
     _bug("pages known by their length", "C6", ByLength, _MEMORY),

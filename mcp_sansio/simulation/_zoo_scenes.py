@@ -1,4 +1,4 @@
-"""Worlds for bugs that the standard loads do not bring about: a storm, two servers, odd channels."""
+"""Worlds for bugs that the standard loads do not bring about: storms, two servers, odd channels."""
 
 from __future__ import annotations
 
@@ -44,6 +44,17 @@ def storm(world: World, until: float) -> None:
     world.add("c1", _client(world, "s1"))
     load.reads(2.0)
     load.changes(0.06)
+
+
+def busy(world: World, until: float) -> None:
+    """A long list changes while it is read, over a slow line, and then it changes no more."""
+    world.latency = world.tape.one_of("latency", ((40, 0.001), (16, 0.05)))
+    world.add("s1", _server(page_size=1))
+    load = Workload(world, "s1", ["c1"], until)
+    load.prompts(6)
+    world.add("c1", _client(world, "s1"))
+    load.reads(10.0)
+    load.changes(4.0)
 
 
 def two_servers(world: World, until: float) -> None:
@@ -105,6 +116,7 @@ def early_announcements(world: World, until: float) -> None:
 
 _CALM: Sequence[Fault] = ()
 
+BUSY = Scenario("busy", 20.0, busy, _CALM)
 STORM = Scenario("storm", 20.0, storm, _CALM)
 TWO_SERVERS = Scenario("two servers", 20.0, two_servers, _CALM)
 FOREIGN_TAGS = Scenario("foreign tags", 20.0, foreign_tags, _CALM)
