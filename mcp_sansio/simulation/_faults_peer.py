@@ -8,7 +8,7 @@ client that is lied to may be wrong, but never for long, and must neither break 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -25,6 +25,11 @@ Lie: TypeAlias = "Callable[[Tape, Message], Sequence[Message] | None]"
 
 ODD: Sequence[Any] = (None, "", 0, -1, True, 1.5, [], {}, "odd", 1 << 70, [None], {"a": []}, "\x00\u2028")
 """Values of a type that nobody expects."""
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value is an array."""
+    return isinstance(value, list)
 
 
 def _tell(lie: Lie) -> Rule:
@@ -59,7 +64,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             yield value
         for inner in value.values():
             yield from _objects(inner)
-    elif isinstance(value, list):
+    elif is_list(value):
         for inner in value:
             yield from _objects(inner)
 
@@ -95,7 +100,7 @@ def _version(tape: Tape, message: Message) -> Sequence[Message] | None:
     if "protocolVersion" in result:
         result["protocolVersion"] = tape.one_of("peer: version", ("2024-11-05", "1999-01-01", "2026-07-28"))
     elif "supportedVersions" in result:
-        others = ([], ["1999-01-01"], ["2025-06-18"], ["2025-11-25", "2026-07-28"])
+        others: Sequence[list[str]] = ([], ["1999-01-01"], ["2025-06-18"], ["2025-11-25", "2026-07-28"])
         result["supportedVersions"] = tape.one_of("peer: versions", others)
     else:
         return None
@@ -213,7 +218,7 @@ def _result_type(tape: Tape, message: Message) -> Sequence[Message] | None:
 def _prompts(tape: Tape, message: Message) -> Sequence[Message] | None:
     """A page with a prompt twice, with some that are none, or with none."""
     prompts = member(message.get("result"), "prompts")
-    if not isinstance(prompts, list):
+    if not is_list(prompts):
         return None
     odd: Sequence[Any] = (prompts * 2, [*prompts, None, {"name": 1}], [], [{"name": ""}], None)
     message["result"]["prompts"] = tape.one_of("peer: prompts", odd)

@@ -24,6 +24,7 @@ from mcp_sansio._versions import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS
 
 from ._client_node import ClientNode
 from ._faults import ALL, STREAM, Fault
+from ._faults_peer import PEER
 from ._links import Arming
 from ._odd_prompts import Oddities, OddPrompts
 from ._server_node import ServerNode
@@ -151,5 +152,5 @@ def office_hour(
     load.gets(40.0)
 
 
-TORTURE = Scenario("torture", 20.0, torture)
+TORTURE = Scenario("torture", 20.0, torture, faults=(*ALL, *PEER))
 OFFICE_HOUR = Scenario("office-hour", 3600.0, office_hour, faults=())
