@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from mcp_sansio._errors import INVALID_REQUEST
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from . import _trace as kinds
 from ._checking import Checker, Level
@@ -32,13 +32,13 @@ def cursor_of(params: dict[str, Any]) -> Any:
 def names_of(result: Any) -> tuple[str, ...]:
     """The names on a page."""
     prompts = member(result, "prompts")
-    found = [member(prompt, "name") for prompt in prompts] if isinstance(prompts, list) else []
+    found = [member(prompt, "name") for prompt in prompts] if is_array(prompts) else []
     return tuple(name for name in found if isinstance(name, str))
 
 
 @attrs.frozen(eq=False)
 class _Chain:
-    """Pages so far: of which server, for whom, since which event, and whether they show what everybody sees."""
+    """Pages so far: of which server, for whom, since which event, and whether they show what all may see."""
 
     server: str
     principal: Any
@@ -110,13 +110,13 @@ class HonestPages(Checker):
 
 
 def _refusal(cursor: Any, code: Any) -> str | None:
-    """ "Invalid cursors SHOULD result in an error with code -32602"."""
+    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602"."""
     return None if code == -32602 else f"the invalid cursor {cursor!r} is refused with {code}"
 
 
 def _torn(server: ServerParty, chain: _Chain, last: int) -> str | None:
     states = [{name for name, _ in items} for items in server.between(chain.first, last)]
-    for name in sorted(set.intersection(*states)) if states else ():
+    for name in sorted(states[0].intersection(*states)):
         times = chain.names.count(name)
         if times > 1 or (times == 0 and chain.public):
             return f"{name} was there all the time, and is on the pages {times} times"
@@ -237,7 +237,7 @@ class GuardedState(Checker):
 
     @staticmethod
     def _made(server: ServerParty, owed: Owed, now: float) -> _Issued:
-        arguments = owed.params.get("arguments") or {}
+        arguments: Any = owed.params.get("arguments") or {}
         return _Issued(server.principals.get(owed.link), owed.params.get("name"), arguments, now)
 
     def _accepted(self, server: ServerParty, owed: Owed) -> str | None:

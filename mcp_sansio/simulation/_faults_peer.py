@@ -8,11 +8,11 @@ client that is lied to may be wrong, but never for long, and must neither break 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import msgspec
 
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from ._faults import Fault
 from ._links import Pipe, Rule
@@ -25,11 +25,6 @@ Lie: TypeAlias = "Callable[[Tape, Message], Sequence[Message] | None]"
 
 ODD: Sequence[Any] = (None, "", 0, -1, True, 1.5, [], {}, "odd", 1 << 70, [None], {"a": []}, "\x00\u2028")
 """Values of a type that nobody expects."""
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value is an array."""
-    return isinstance(value, list)
 
 
 def _tell(lie: Lie) -> Rule:
@@ -64,7 +59,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             yield value
         for inner in value.values():
             yield from _objects(inner)
-    elif is_list(value):
+    elif is_array(value):
         for inner in value:
             yield from _objects(inner)
 
@@ -218,7 +213,7 @@ def _result_type(tape: Tape, message: Message) -> Sequence[Message] | None:
 def _prompts(tape: Tape, message: Message) -> Sequence[Message] | None:
     """A page with a prompt twice, with some that are none, or with none."""
     prompts = member(message.get("result"), "prompts")
-    if not is_list(prompts):
+    if not is_array(prompts):
         return None
     odd: Sequence[Any] = (prompts * 2, [*prompts, None, {"name": 1}], [], [{"name": ""}], None)
     message["result"]["prompts"] = tape.one_of("peer: prompts", odd)

@@ -47,7 +47,7 @@ class Scenario:
     """What a run is made of: who is there and what they do (`build`), for how long, and what may go wrong.
 
     A world is at rest when nothing is left to be done; where something always is (keep-alive comments), when
-    nothing but timers has been seen for `silence` seconds. What never gets better, and so never comes to rest,
+    nothing but timers has been seen for `silence` seconds. What never gets better, and never comes to rest,
     goes on for `scarred` seconds more.
     """
 

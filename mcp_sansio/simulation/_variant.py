@@ -19,8 +19,8 @@ from ._world import World
 
 @attrs.frozen
 class Variant:
-    """A bug. `client` and `server` alter a node; `property` is the id of the property that finds it, in worlds
-    of `scenario`.
+    """A bug. `client` and `server` alter a node; `property` is the id of the property that finds it, in
+    worlds of `scenario`.
     """
 
     name: str
