@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -170,6 +170,10 @@ def _hints(result: dict[str, Any], method: str) -> str | None:
     return None if scope in ("public", "private") else f"cacheScope of {method} is {scope!r}"
 
 
+_Content: TypeAlias = "tuple[tuple[str, ...], bool]"
+"""The names on a page, and whether it is the last."""
+
+
 class Stateless(Checker):
     """The same page is asked for twice while nothing changes: the same prompts are on it, whoever asks where.
     One of them may have fewer, for a server may change its mind about the size of a page.
@@ -183,7 +187,7 @@ class Stateless(Checker):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self._pages: dict[tuple[str, Any, Any], tuple[int, tuple[str, ...]]] = {}
+        self._pages: dict[tuple[str, Any, Any], tuple[int, _Content]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
         server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
@@ -193,13 +197,22 @@ class Stateless(Checker):
         if "result" not in message or not server.known or last > owed.index or not modern(owed.params):
             return None
         names = names_of(message["result"])
+        page = names, member(message["result"], "nextCursor") is None
         key = server.name, server.principals.get(event.link), str(cursor_of(owed.params))
-        version, before = self._pages.get(key, (last, names))
-        self._pages[key] = last, names
-        short = min(len(names), len(before))
-        if version != last or names[:short] == before[:short]:
+        version, before = self._pages.get(key, (last, page))
+        self._pages[key] = last, page
+        if version != last or _alike(*sorted((page, before), key=_length)):
             return None
-        return f"the page at {key[2]} has {names}, and had {before}, though nothing has changed"
+        return f"the page at {key[2]} has {names}, and had {before[0]}, though nothing has changed"
+
+
+def _length(page: _Content) -> int:
+    return len(page[0])
+
+
+def _alike(short: _Content, long: _Content) -> bool:
+    """Whether one page is the other, or begins as it does and says that there is more."""
+    return short[0] == long[0][: len(short[0])] and (len(short[0]) == len(long[0]) or not short[1])
 
 
 @attrs.frozen(eq=False)

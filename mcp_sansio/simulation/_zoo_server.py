@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from mcp_sansio._catalogue import CatalogueSnapshot
 from mcp_sansio._coalescer import Coalescer
 from mcp_sansio._contract import Send
 from mcp_sansio._events import IncomingRequest
-from mcp_sansio._json import RequestId
+from mcp_sansio._json import RequestId, decode, encode
 from mcp_sansio._prompt_server import PromptServer
 from mcp_sansio._request_state import Origin, StateSeal
 from mcp_sansio._server import Server
@@ -91,10 +90,10 @@ class CopyOfTheList(PromptServer):
         self.asked = now
         super()._list(request, params, now)
 
-    def _current(self) -> CatalogueSnapshot:
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
         if self.copied is None or self.asked >= self.copied[0] + 2.0:
-            self.copied = self.asked, super()._current()
-        return self.copied[1]
+            self.copied = self.asked, self.catalogue.snapshot
+        return self._encode_page(self.copied[1], request.version, start, None)
 
 
 class Restarting(Coalescer):
@@ -140,13 +139,11 @@ class Queueing(Stream):
 class Positions(PromptServer):
     """A cursor is a number of prompts to skip, so a page is torn when some come or go before it."""
 
-    def _page(
-        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, request: IncomingRequest
-    ) -> tuple[bytes, str | None]:
-        at, size = int(start or 0), self.config.page_size
-        entries = [*snapshot.entries.values()]
-        shown = b",".join([self._encode(entry, shape) for entry in entries[at : at + size]])
-        return b"[" + shown + b"]", str(at + size) if at + size < len(entries) else None
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        snapshot, at = self.catalogue.snapshot, int(start or 0)
+        before = snapshot.names[min(at, len(snapshot.names)) - 1] if at and snapshot.names else None
+        result, last = self._encode_page(snapshot, request.version, before, None)
+        return result, None if last is None else str(at + self.config.page_size)
 
 
 class AnyCursor(PromptServer):
@@ -156,28 +153,26 @@ class AnyCursor(PromptServer):
         return ("prompts",)
 
 
-class TwoScopes(Server):
+class TwoScopes(PromptServer):
     """The last page is private, the others are public."""
 
-    def encode_result(self, version: str, result: Mapping[str, Any], kind: str = "complete") -> bytes:
-        last = "cacheScope" in result and "nextCursor" not in result and "supportedVersions" not in result
-        return super().encode_result(version, {**result, "cacheScope": "private"} if last else result, kind)
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        result, last = super()._page(request, start)
+        return result.replace(b'"public"', b'"private"') if last is None else result, last
 
 
 class OnceOnly(PromptServer):
     """What a connection has been shown is left out of the next list that it asks for."""
 
-    def _page(
-        self, snapshot: CatalogueSnapshot, shape: str, start: str | None, request: IncomingRequest
-    ) -> tuple[bytes, str | None]:
-        shown: WeakKeyDictionary[Any, set[str]]
-        shown = self.__dict__.setdefault("shown", WeakKeyDictionary())
-        seen = shown.setdefault(request.stream, set())
-        entries, more = snapshot.page_after(start, self.config.page_size)
-        new = [entry for entry in entries if start is not None or entry.prompt.name not in seen]
-        seen.update(entry.prompt.name for entry in entries)
-        encoded = b",".join([self._encode(entry, shape) for entry in new])
-        return b"[" + encoded + b"]", entries[-1].prompt.name if more else None
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        shown: dict[Any, dict[str, None]] = self.__dict__.setdefault("shown", {})
+        seen = shown.setdefault(request.stream, {})
+        encoded, last = super()._page(request, start)
+        result: dict[str, Any] = decode(encoded)
+        names = dict.fromkeys([prompt["name"] for prompt in result["prompts"]])
+        result["prompts"] = [prompt for prompt in result["prompts"] if start or prompt["name"] not in seen]
+        seen.update(names)
+        return encode(result), last
 
 
 # --- answers ------------------------------------------------------------------------------------------
@@ -257,7 +252,7 @@ SERVER_ZOO: Sequence[Variant] = (
     _bug("announced to who did not ask", "S5", Loud, "prompts"),
     _bug("cursors that count", "S6", Positions, "prompts"),
     _bug("cursor of another principal accepted", "S6", AnyCursor, "prompts", PRINCIPALS),
-    _bug("scope of the last page", "S7", TwoScopes, "server"),
+    _bug("scope of the last page", "S7", TwoScopes, "prompts"),
     _bug("answers twice", "S8", Twice, _streams(Twice)),
     _bug("answers after a cancellation", "S8a", Deaf, _streams(Deaf)),
     _bug("remembers what a connection has seen", "S9", OnceOnly, "prompts"),
