@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from . import _trace as kinds
 from ._checking import Checker, Level
@@ -58,7 +58,7 @@ def _whole(owed: Owed, result: Any) -> Items | None:
     private = member(result, "cacheScope") == "private"
     if owed.params.get("cursor") is not None or member(result, "nextCursor") is not None or private:
         return None
-    if not isinstance(prompts, list):
+    if not is_array(prompts):
         return None
     every = [(member(p, "name"), member(p, "description") or "") for p in prompts if is_object(p)]
     return tuple(sorted(every))
@@ -73,8 +73,8 @@ def live(ledger: Ledger) -> Iterator[tuple[ServerParty, Listener]]:
 
 
 class Timed(Checker):
-    """What is judged by the times that a server promises: not while its clock cannot be relied on, nor while it
-    may have to wait until it can write.
+    """What is judged by the times that a server promises: not once its clock cannot be relied on, nor while
+    it may have to wait until it can write.
     """
 
     level = Level.LIBRARY
@@ -116,7 +116,9 @@ class BoundedDelay(Timed):
                 self._changed(server, event)
             return late
         if event.kind == kinds.SENT and message is not None and message.get("method") == LIST_CHANGED:
-            return self._late(event.time) or self._told()
+            late = self._late(event.time)
+            self._told()
+            return late
         if event.kind == kinds.PHASE:
             return self._late(event.time)
         if event.kind == kinds.FAULT and event.data[0] in ("freeze", "crash", *CLOCKS):

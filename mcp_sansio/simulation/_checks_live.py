@@ -16,11 +16,12 @@ from ._listeners import LIST_CHANGED
 from ._trace import TraceEvent
 
 CONVERGED = 400.0
-"""Seconds after the end of all trouble within which a client must be up to date: a request that is lost without
-a trace may take its whole timeout."""
+"""Seconds after the end of all trouble within which a client must be up to date: a request that is lost
+without a trace may take its whole timeout."""
 
 PROGRESS = 30.0
-"""Seconds, besides the longest wait that a client promises, within which it brings a list while changes go on."""
+"""Seconds, besides the longest wait that a client promises, within which it has a list while changes go on.
+"""
 
 IDLE = 600.0
 """Seconds after which what began must have ended."""
@@ -45,17 +46,19 @@ class EveryRequestEnds(Checker):
         for client in self.ledger.clients.values():
             for asked in client.asked.values():
                 if asked.over is None and not _may_last(client, asked):
-                    return f"{client.name} still waits for {asked.id!r} ({asked.method}), sent at {asked.time:g} s"
+                    return f"{client.name} still waits for {asked.id!r} ({asked.method}) of {asked.time:g} s"
         return None
 
 
 def _may_last(client: ClientParty, asked: Asked) -> bool:
-    """A subscription lasts. Of a probe and an `initialize` the one that comes too late is not cancelled: a server
-    of the other era would not know what that means.
+    """A subscription lasts. Of a probe and an `initialize` the one that comes too late is not cancelled: a
+    server of the other era would not know what that means.
     """
     if asked.method not in HANDSHAKES:
         return asked is client.listen
-    return len({other.method for other in client.asked.values() if other.link == asked.link} & HANDSHAKES) == 2
+    return (
+        len({other.method for other in client.asked.values() if other.link == asked.link} & HANDSHAKES) == 2
+    )
 
 
 class ConvergesInTime(Checker):
@@ -112,12 +115,12 @@ class ProgressUnderChange(Checker):
         since = self._since.setdefault(event.node, event.time)
         if event.time <= since + client.settings["max_wait"] + PROGRESS:
             return None
-        return f"{event.node} has been told of changes since {since:g} s, and has no list yet at {event.time:g} s"
+        return f"{event.node} is told of changes since {since:g} s, and has no list at {event.time:g} s"
 
 
 class BoundedStaleness(Checker):
-    """A connection that is dead without anybody knowing costs no more than the TTL: a list that came with hints
-    is not called fresh for longer than the longest of them.
+    """A connection that is dead without anybody knowing costs no more than the TTL: a list that came with
+    hints is not called fresh for longer than the longest of them.
     """
 
     id = "L4"
@@ -162,9 +165,9 @@ class NoStorm(Checker):
         if request is None or request.method != "subscriptions/listen" or request.index != event.index:
             return None
         tried = self._tried.setdefault(event.node, deque(maxlen=ATTEMPTS))
-        if len(tried) == ATTEMPTS and event.time < tried[0].time + MINUTE:
-            if not any(asked.acknowledged for asked in tried):
-                return f"{event.node} has asked for announcements {ATTEMPTS + 1} times within a minute"
+        often = len(tried) == ATTEMPTS and event.time < tried[0].time + MINUTE
+        if often and not any(asked.acknowledged for asked in tried):
+            return f"{event.node} has asked for announcements {ATTEMPTS + 1} times within a minute"
         tried.append(request)
         return None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
 from mcp_sansio._errors import INVALID_REQUEST
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from . import _trace as kinds
 from ._checking import Checker, Level
@@ -32,13 +32,13 @@ def cursor_of(params: dict[str, Any]) -> Any:
 def names_of(result: Any) -> tuple[str, ...]:
     """The names on a page."""
     prompts = member(result, "prompts")
-    found = [member(prompt, "name") for prompt in prompts] if isinstance(prompts, list) else []
+    found = [member(prompt, "name") for prompt in prompts] if is_array(prompts) else []
     return tuple(name for name in found if isinstance(name, str))
 
 
 @attrs.frozen(eq=False)
 class _Chain:
-    """Pages so far: of which server, for whom, since which event, and whether they show what everybody sees."""
+    """Pages so far: of which server, for whom, since which event, and whether they show what all may see."""
 
     server: str
     principal: Any
@@ -110,13 +110,13 @@ class HonestPages(Checker):
 
 
 def _refusal(cursor: Any, code: Any) -> str | None:
-    """ "Invalid cursors SHOULD result in an error with code -32602"."""
+    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602"."""
     return None if code == -32602 else f"the invalid cursor {cursor!r} is refused with {code}"
 
 
 def _torn(server: ServerParty, chain: _Chain, last: int) -> str | None:
     states = [{name for name, _ in items} for items in server.between(chain.first, last)]
-    for name in sorted(set.intersection(*states)) if states else ():
+    for name in sorted(states[0].intersection(*states)):
         times = chain.names.count(name)
         if times > 1 or (times == 0 and chain.public):
             return f"{name} was there all the time, and is on the pages {times} times"
@@ -170,6 +170,10 @@ def _hints(result: dict[str, Any], method: str) -> str | None:
     return None if scope in ("public", "private") else f"cacheScope of {method} is {scope!r}"
 
 
+_Content: TypeAlias = "tuple[tuple[str, ...], bool]"
+"""The names on a page, and whether it is the last."""
+
+
 class Stateless(Checker):
     """The same page is asked for twice while nothing changes: the same prompts are on it, whoever asks where.
     One of them may have fewer, for a server may change its mind about the size of a page.
@@ -183,7 +187,7 @@ class Stateless(Checker):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self._pages: dict[tuple[str, Any, Any], tuple[int, tuple[str, ...]]] = {}
+        self._pages: dict[tuple[str, Any, Any], tuple[int, _Content]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
         server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
@@ -193,13 +197,22 @@ class Stateless(Checker):
         if "result" not in message or not server.known or last > owed.index or not modern(owed.params):
             return None
         names = names_of(message["result"])
+        page = names, member(message["result"], "nextCursor") is None
         key = server.name, server.principals.get(event.link), str(cursor_of(owed.params))
-        version, before = self._pages.get(key, (last, names))
-        self._pages[key] = last, names
-        short = min(len(names), len(before))
-        if version != last or names[:short] == before[:short]:
+        version, before = self._pages.get(key, (last, page))
+        self._pages[key] = last, page
+        if version != last or _alike(*sorted((page, before), key=_length)):
             return None
-        return f"the page at {key[2]} has {names}, and had {before}, though nothing has changed"
+        return f"the page at {key[2]} has {names}, and had {before[0]}, though nothing has changed"
+
+
+def _length(page: _Content) -> int:
+    return len(page[0])
+
+
+def _alike(short: _Content, long: _Content) -> bool:
+    """Whether one page is the other, or begins as it does and says that there is more."""
+    return short[0] == long[0][: len(short[0])] and (len(short[0]) == len(long[0]) or not short[1])
 
 
 @attrs.frozen(eq=False)
@@ -237,7 +250,7 @@ class GuardedState(Checker):
 
     @staticmethod
     def _made(server: ServerParty, owed: Owed, now: float) -> _Issued:
-        arguments = owed.params.get("arguments") or {}
+        arguments: Any = owed.params.get("arguments") or {}
         return _Issued(server.principals.get(owed.link), owed.params.get("name"), arguments, now)
 
     def _accepted(self, server: ServerParty, owed: Owed) -> str | None:

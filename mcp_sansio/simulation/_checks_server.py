@@ -14,8 +14,8 @@ from ._trace import TraceEvent
 
 
 class AcknowledgedFirst(Checker):
-    """What a server says on a subscription begins with its acknowledgement, which comes once and grants nothing
-    that was not asked for; after the end there is nothing.
+    """What a server says on a subscription begins with its acknowledgement, which comes once and grants only
+    what was asked for; after the end there is nothing.
     """
 
     id = "S1"

@@ -1,10 +1,10 @@
 """Exhaustive cuts: one session, cut at every byte of either direction, in each way that a connection can end.
 
 The canonical session has everything that can be under way when a connection dies: the handshake, a list of
-three pages, an announced change, a prompt that asks for input first, a completion. It runs on a tape of zeros,
-so nothing differs between two runs but the cut. After the cut the client dials again, the world comes to rest,
-and every property is judged: what had been read half is as if it had never been, and in the end the client
-has what there is.
+three pages, an announced change, a prompt that asks for input first, a completion. It runs on a tape of
+zeros, so nothing differs between two runs but the cut. After the cut the client dials again, the world comes
+to rest, and every property is judged: what had been read half is as if it had never been, and in the end the
+client has what there is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def canonical(versions: Sequence[str]) -> Scenario:
     return Scenario(f"canonical {versions[-1]}", 1.0, partial(_canonical, versions), faults=())
 
 
-def _canonical(versions: Sequence[str], world: World, until: float) -> None:
+def _canonical(versions: Sequence[str], world: World, _until: float) -> None:
     world.add("s1", _server(tuple(versions)))
     put = [(f"p{number:03}", "first") for number in range(5)]
     world.command("s1", "edit", put=put)

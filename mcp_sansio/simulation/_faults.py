@@ -254,6 +254,9 @@ STRIKES: Sequence[Fault] = (
     Fault("fast", "clock", "a clock goes faster", strike=_clock("fast", 0.0, 1.1), rare=20, wild=6),
 )
 
+HONEST = 6
+"""In one run of so many peers lie."""
+
 ALL: Sequence[Fault] = (*STREAM, *STRIKES)
 
 
@@ -262,9 +265,16 @@ class Swarm:
 
     def __init__(self, world: World, faults: Sequence[Fault] = ALL) -> None:
         self._world = world
-        self._levels = [(fault, self._level(fault)) for fault in faults]
+        others = [fault for fault in faults if fault.family != "peer"]
+        mixed = 0 < len(others) < len(faults)
+        used = others if mixed and not self._lied_to() else faults
+        self._levels = [(fault, self._level(fault)) for fault in used]
         self._armed: dict[tuple[str, str], tuple[Arming, ...]] = {}
         world.armings = self._arm
+
+    def _lied_to(self) -> bool:
+        """Whether peers lie in this run: in most they do not, for much is true of the honest only."""
+        return self._world.tape.draw("swarm peers", HONEST) == HONEST - 1
 
     def _level(self, fault: Fault) -> int:
         chosen = self._world.tape.draw(f"swarm {fault.name}", 8)

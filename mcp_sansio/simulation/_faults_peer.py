@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from ._faults import Fault
 from ._links import Pipe, Rule
@@ -59,7 +59,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             yield value
         for inner in value.values():
             yield from _objects(inner)
-    elif isinstance(value, list):
+    elif is_array(value):
         for inner in value:
             yield from _objects(inner)
 
@@ -95,7 +95,7 @@ def _version(tape: Tape, message: Message) -> Sequence[Message] | None:
     if "protocolVersion" in result:
         result["protocolVersion"] = tape.one_of("peer: version", ("2024-11-05", "1999-01-01", "2026-07-28"))
     elif "supportedVersions" in result:
-        others = ([], ["1999-01-01"], ["2025-06-18"], ["2025-11-25", "2026-07-28"])
+        others: Sequence[list[str]] = ([], ["1999-01-01"], ["2025-06-18"], ["2025-11-25", "2026-07-28"])
         result["supportedVersions"] = tape.one_of("peer: versions", others)
     else:
         return None
@@ -213,7 +213,7 @@ def _result_type(tape: Tape, message: Message) -> Sequence[Message] | None:
 def _prompts(tape: Tape, message: Message) -> Sequence[Message] | None:
     """A page with a prompt twice, with some that are none, or with none."""
     prompts = member(message.get("result"), "prompts")
-    if not isinstance(prompts, list):
+    if not is_array(prompts):
         return None
     odd: Sequence[Any] = (prompts * 2, [*prompts, None, {"name": 1}], [], [{"name": ""}], None)
     message["result"]["prompts"] = tape.one_of("peer: prompts", odd)

@@ -6,8 +6,8 @@ It is neither "client" nor "server", so that nothing is expected of it; its serv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 import msgspec
@@ -18,7 +18,7 @@ from mcp_sansio._versions import MODERN_VERSIONS
 
 from ._node import Action, Dial, Node, Write
 
-META = {VERSION: MODERN_VERSIONS[-1], CLIENT_CAPABILITIES: {"elicitation": {}}}
+META: Mapping[str, Any] = {VERSION: MODERN_VERSIONS[-1], CLIENT_CAPABILITIES: {"elicitation": {}}}
 
 
 @attrs.define(eq=False)
@@ -80,7 +80,7 @@ class Prober(Node):
             if isinstance(state, str):
                 self._loot.states.append((state, asked))
 
-    def actions(self, now: float, full: frozenset[str]) -> Iterable[Action]:
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
         out, self._out = self._out, []
         return out
 
@@ -105,10 +105,10 @@ class Prober(Node):
             self._out.append(Write(self._conn, msgspec.json.encode(message) + b"\n"))
 
 
-Asking = tuple[str, dict[str, Any]]
+Asking: TypeAlias = "tuple[str, dict[str, Any]]"
 
 
-def _first_page(loot: Loot, choice: int) -> Asking:
+def _first_page(_loot: Loot, _choice: int) -> Asking:
     return "prompts/list", {}
 
 
@@ -120,7 +120,7 @@ def _forged_page(loot: Loot, choice: int) -> Asking:
     return "prompts/list", {"cursor": _forge(_some(loot.cursors, choice, "never issued"))}
 
 
-def _get(loot: Loot, choice: int) -> Asking:
+def _get(_loot: Loot, choice: int) -> Asking:
     return "prompts/get", {"name": f"p{choice % 3:03}", "arguments": {"topic": str(choice % 2)}}
 
 
@@ -138,16 +138,26 @@ def _forged_retry(loot: Loot, choice: int) -> Asking:
     return "prompts/get", {**params, "requestState": _forge(params["requestState"])}
 
 
-def _listen(loot: Loot, choice: int) -> Asking:
+def _listen(_loot: Loot, choice: int) -> Asking:
     wanted = {"promptsListChanged": True} if choice % 2 else {"toolsListChanged": True}
     return "subscriptions/listen", {"notifications": wanted}
 
 
-def _cancel(loot: Loot, choice: int) -> Asking:
+def _cancel(_loot: Loot, _choice: int) -> Asking:
     return "notifications/cancelled", {}
 
 
-_WAYS = (_first_page, _any_page, _forged_page, _get, _retry, _another, _forged_retry, _listen, _cancel)
+_WAYS: Sequence[Callable[[Loot, int], Asking]] = (
+    _first_page,
+    _any_page,
+    _forged_page,
+    _get,
+    _retry,
+    _another,
+    _forged_retry,
+    _listen,
+    _cancel,
+)
 
 
 def _some(options: Sequence[Any], choice: int, otherwise: Any) -> Any:

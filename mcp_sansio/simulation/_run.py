@@ -18,7 +18,7 @@ from ._faults import Swarm
 from ._scenarios import Scenario
 from ._tape import Draw, Lenient, Seeded, Source, Strict, Tape
 from ._trace import VERDICT, Header, Trace
-from ._world import Unsettled, World
+from ._world import Broken, Unsettled, World
 
 CALM = 3600.0
 """Seconds within which a world must come to rest once nothing goes wrong any more."""
@@ -30,6 +30,15 @@ class Quiescence(Checker):
     id = "L0"
     title = "quiescence"
     anchor = "basic/transports"
+    level = Level.LIBRARY
+
+
+class NothingRaises(Checker):
+    """Whatever it is told, no exception leaves a node."""
+
+    id = "B3"
+    title = "nothing raises"
+    anchor = "basic/transports/stdio#receiving-messages"
     level = Level.LIBRARY
 
 
@@ -70,6 +79,9 @@ def run(
         violation = violated
     except Unsettled as unsettled:
         violation = Violated(Quiescence, str(unsettled), len(world.trace) - 1)
+    except Broken as broken:
+        violation = Violated(NothingRaises, str(broken), len(world.trace) - 1)
+        violation.__cause__ = broken.__cause__
     trace = world.trace
     if violation is not None:
         trace.add(world.now, VERDICT, data=[violation.property, violation.text], cause=violation.index)

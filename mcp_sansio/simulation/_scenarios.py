@@ -24,6 +24,7 @@ from mcp_sansio._versions import ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSIONS
 
 from ._client_node import ClientNode
 from ._faults import ALL, STREAM, Fault
+from ._faults_peer import PEER
 from ._links import Arming
 from ._odd_prompts import Oddities, OddPrompts
 from ._server_node import ServerNode
@@ -46,7 +47,7 @@ class Scenario:
     """What a run is made of: who is there and what they do (`build`), for how long, and what may go wrong.
 
     A world is at rest when nothing is left to be done; where something always is (keep-alive comments), when
-    nothing but timers has been seen for `silence` seconds. What never gets better, and so never comes to rest,
+    nothing but timers has been seen for `silence` seconds. What never gets better, and never comes to rest,
     goes on for `scarred` seconds more.
     """
 
@@ -151,5 +152,5 @@ def office_hour(
     load.gets(40.0)
 
 
-TORTURE = Scenario("torture", 20.0, torture)
+TORTURE = Scenario("torture", 20.0, torture, faults=(*ALL, *PEER))
 OFFICE_HOUR = Scenario("office-hour", 3600.0, office_hour, faults=())

@@ -1,4 +1,4 @@
-"""Worlds of patience: nothing happens for a day, what is asked for never comes, more is sent than pipes hold."""
+"""Worlds of patience: nothing happens for a day, nothing is ever granted, more is sent than pipes hold."""
 
 from __future__ import annotations
 

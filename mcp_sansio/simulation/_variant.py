@@ -19,13 +19,13 @@ from ._world import World
 
 @attrs.frozen
 class Variant:
-    """A bug. `client` and `server` alter a node; `property` is the id of the property that finds it, in worlds
-    of `scenario`.
+    """A bug. `client` and `server` alter a node; `found_by` is the id of the property that finds it, in
+    worlds of `scenario`.
     """
 
     name: str
     about: str
-    property: str
+    found_by: str
     scenario: Scenario
     client: Callable[[ClientNode], None] | None = None
     server: Callable[[ServerNode], None] | None = None

@@ -20,7 +20,7 @@ import attrs
 from . import _trace as kinds
 from ._links import EOF, REFUSED, RESET, Arming, Link, Pipe
 from ._node import Dial, Hangup, Node, Report, Write
-from ._tape import Tape
+from ._tape import Deviated, Tape
 from ._trace import Header, Trace, TraceEvent, text_of
 
 Audit = Callable[[TraceEvent], None]
@@ -28,6 +28,10 @@ Audit = Callable[[TraceEvent], None]
 
 class Unsettled(Exception):
     """A world did not come to rest; the text names what is pending."""
+
+
+class Broken(Exception):
+    """Something in a world raised, which nothing may do whatever it is told; the cause is what was raised."""
 
 
 @attrs.define
@@ -199,7 +203,12 @@ class World:
     def _step(self) -> None:
         when, _, _, self.cause, action = heapq.heappop(self._heap)
         self.now = max(self.now, when)
-        action()
+        try:
+            action()
+        except Deviated:
+            raise
+        except Exception as error:
+            raise Broken(f"{type(error).__name__}: {error}") from error
         if self.audit is not None:
             self.show()
 

@@ -1,14 +1,19 @@
-"""Clients and servers that do nothing wrong, but never come to an end: a bug for each property of liveness."""
+"""Clients and servers that do nothing wrong, but never come to an end: a bug for each property of liveness.
+
+As in the zoo of clients, a bug is a subclass that takes the place of one part, or of the node itself.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import attrs
 
+from mcp_sansio._calls import Call, Calls
 from mcp_sansio._coalescer import Coalescer
+from mcp_sansio._events import Event
+from mcp_sansio._listing import Listing
 
 from ._client_node import ClientNode
 from ._node import Action, Node
@@ -17,58 +22,61 @@ from ._scenes_live import FLOOD, IDLE_DAY, REFUSED
 from ._scenes_server import STORM
 from ._server_node import ServerNode
 from ._variant import Variant
+from ._zoo import become
 
 POLL = 900.0
 
 
-def _forgets_answers(node: ServerNode) -> None:
+def _instead(bug: type) -> Callable[[Any], None]:
+    """Give a node itself another class."""
+
+    def change(node: Node) -> None:
+        object.__setattr__(node, "__class__", bug)
+
+    return change
+
+
+class Forgetting(ServerNode):
     """Every other prompt is never rendered to its end."""
-    answer, count = node._answer, [0]
 
-    def every_other(asked: Any, rendered: Any, now: float) -> None:
-        count[0] += 1
-        if count[0] % 2:
-            answer(asked, rendered, now)
+    begun = 0
 
-    node._answer = every_other  # type: ignore[method-assign]
+    def _answer(self, asked: Event, answer: Any, now: float) -> None:
+        self.begun += 1
+        if self.begun % 2:
+            super()._answer(asked, answer, now)
 
 
-def _waits_for_ever(node: ClientNode) -> None:
+class Patient(Calls):
     """No request has a timeout."""
-    node.client._calls._arm = lambda call: None  # type: ignore[method-assign]
+
+    def _arm(self, call: Call) -> None:
+        return None
 
 
-def _takes_its_time(node: ClientNode) -> None:
+class Slow(ClientNode):
     """A lost connection is dialled again after a quarter of an hour."""
 
-    def redial(now: float) -> None:
-        node._dial_at = None if node.client.done else now + POLL
-
-    node._redial = redial  # type: ignore[method-assign]
+    def _redial(self, now: float) -> None:
+        self._dial_at = None if self.client.done else now + POLL
 
 
-class _Restarting(Coalescer):
-    """Waits for quiet, however long that takes."""
+class Quiet(Coalescer):
+    """Acts when nothing has happened for a while, and never before."""
 
     @property
     def due(self) -> float | None:
         return None if super().due is None else self._last + self._quiet
 
-
-def _waits_for_quiet(node: ClientNode) -> None:
-    """Fetches when no change has been announced for a while, and never before."""
-    listing = node.prompts.listing
-    listing._burst = _Restarting(listing.config.quiet, math.inf)
+    def hit(self, now: float, *, busy: bool = False) -> bool:
+        return super().hit(now, busy=True)
 
 
-def _trusts_the_channel(node: ClientNode) -> None:
+class Trusting(Listing):
     """While changes are announced, the TTL of a list counts for nothing."""
-    listing = node.prompts.listing
 
-    def fresh(now: float) -> bool:
-        return listing.snapshot is not None and listing.snapshot.epoch == listing.epoch
-
-    listing.fresh = fresh  # type: ignore[method-assign]
+    def fresh(self, now: float) -> bool:
+        return self.snapshot is not None and self.snapshot.epoch == self.epoch
 
 
 def _insists(node: ClientNode) -> None:
@@ -76,58 +84,61 @@ def _insists(node: ClientNode) -> None:
     node.client.config = attrs.evolve(node.client.config, backoff=0.05, backoff_max=0.05)
 
 
-def _writes_before_it_reads(node: Node) -> None:
+class WritesFirst(Node):
     """While there is no room to write, nothing is read."""
-    pump = node.actions
-    blocked: list[frozenset[str]] = [frozenset()]
 
-    def actions(now: float, full: frozenset[str]) -> Iterable[Action]:
-        blocked[0] = full
-        return pump(now, full)
+    blocked: Container[str] = ()
 
-    def reading(conn: str) -> bool:
-        return conn not in blocked[0]
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
+        self.blocked = full
+        return super().actions(now, full)
 
-    node.actions = actions  # type: ignore[method-assign]
-    node.reading = reading  # type: ignore[method-assign]
+    def reading(self, conn: str) -> bool:
+        return conn not in self.blocked
 
 
-def _polls(node: ClientNode) -> None:
+class ClientWritesFirst(WritesFirst, ClientNode):
+    """A client that does not read before it has written."""
+
+
+class ServerWritesFirst(WritesFirst, ServerNode):
+    """A server that does not read before it has written."""
+
+
+class Polling(ClientNode):
     """The list is fetched every quarter of an hour, whether or not somebody wants it."""
-    due, handle = node.next_timeout, node.handle_timeout
-    poll = [POLL]
 
-    def next_timeout() -> float:
-        other = due()
-        return poll[0] if other is None else min(other, poll[0])
+    poll = POLL
 
-    def handle_timeout(now: float) -> None:
-        if now >= poll[0]:
-            poll[0] = now + POLL
-            node.prompts.refresh(now)
-        handle(now)
+    def next_timeout(self) -> float:
+        other = super().next_timeout()
+        return self.poll if other is None else min(other, self.poll)
 
-    node.next_timeout = next_timeout  # type: ignore[method-assign]
-    node.handle_timeout = handle_timeout  # type: ignore[method-assign]
+    def handle_timeout(self, now: float) -> None:
+        if now >= self.poll:
+            self.poll = now + POLL
+            self.prompts.refresh(now)
+        super().handle_timeout(now)
 
 
-def _name(make: Callable[..., None]) -> str:
-    return make.__name__.strip("_").replace("_", "-")
+def _bug(name: str, found_by: str, bug: type | Callable[..., Any], client: Any, **more: Any) -> Variant:
+    return Variant(name, bug.__doc__ or "", found_by, more.pop("scenario", TORTURE), client=client, **more)
 
 
-def _variant(make: Callable[..., None], found: str, **more: Any) -> Variant:
-    about = (make.__doc__ or "").strip()
-    parts: Mapping[str, Any] = {"scenario": TORTURE, "client": make, **more}
-    return Variant(_name(make), about, found, **parts)
-
-
-LIVE: Sequence[Variant] = (
-    _variant(_waits_for_ever, "L1", server=_forgets_answers),
-    _variant(_takes_its_time, "L2"),
-    _variant(_waits_for_quiet, "L3", scenario=STORM),
-    _variant(_trusts_the_channel, "L4"),
-    _variant(_insists, "L5", scenario=REFUSED),
-    _variant(_writes_before_it_reads, "L6", scenario=FLOOD, server=_writes_before_it_reads),
-    _variant(_polls, "L7", scenario=IDLE_DAY),
+LIVE_ZOO: Sequence[Variant] = (
+    _bug("no timeout", "L1", Patient, become("client._calls", Patient), server=_instead(Forgetting)),
+    _bug("dials late", "L2", Slow, _instead(Slow)),
+    _bug("waits for quiet", "L3", Quiet, become("prompts.listing._burst", Quiet), scenario=STORM),
+    _bug("no TTL while live", "L4", Trusting, become("prompts.listing", Trusting)),
+    _bug("no backoff", "L5", _insists, _insists, scenario=REFUSED),
+    _bug(
+        "writes before it reads",
+        "L6",
+        WritesFirst,
+        _instead(ClientWritesFirst),
+        server=_instead(ServerWritesFirst),
+        scenario=FLOOD,
+    ),
+    _bug("polls", "L7", Polling, _instead(Polling), scenario=IDLE_DAY),
 )
-"""Everybody who never comes to an end."""
+"""Everybody who never comes to an end, in the order of the properties that find them."""

@@ -1,6 +1,6 @@
 """Servers with a bug: one mistake each, of a kind that real servers make, to see that it is found.
 
-A variant alters one server node as it starts, before it has said anything, and leaves the library as it is.
+A bug is a subclass of one room of the core, which takes the room's place in one server as it starts.
 """
 
 from __future__ import annotations
@@ -8,281 +8,258 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-
+from mcp_sansio._catalogue import CatalogueSnapshot
 from mcp_sansio._coalescer import Coalescer
 from mcp_sansio._contract import Send
-from mcp_sansio._json import RequestId
-from mcp_sansio._request_state import Origin
+from mcp_sansio._events import IncomingRequest
+from mcp_sansio._json import RequestId, decode, encode
+from mcp_sansio._prompt_server import PromptServer
+from mcp_sansio._request_state import Origin, StateSeal
+from mcp_sansio._server import Server
 from mcp_sansio._stream import Stream
-from mcp_sansio._topics import Marker
+from mcp_sansio._topics import Listener, Marker
 
 from ._listeners import ACKNOWLEDGED
 from ._scenarios import TORTURE, Scenario
 from ._scenes_server import PRINCIPALS, SHUTDOWN, STORM
 from ._server_node import ServerNode
 from ._variant import Variant
+from ._zoo import become
 
-Alter = Callable[[Stream], None]
+Bug = Callable[[ServerNode], None]
 
-
-def _streams(node: ServerNode, alter: Alter) -> None:
-    """Alter every stream that the server opens."""
-    opened = node.server.open
-
-    def open_stream(**who: Any) -> Stream:
-        stream = opened(**who)
-        alter(stream)
-        return stream
-
-    node.server.open = open_stream  # type: ignore[method-assign]
+NOBODY = Origin(None, "prompts/get", "", {})
 
 
-def _acknowledges_late(node: ServerNode) -> None:
+def _bursts(bug: type[Coalescer]) -> Bug:
+    """Thin announcements out in another way."""
+
+    def change(node: ServerNode) -> None:
+        for topic in node.server.topics.values():
+            topic.burst = bug(node.config.quiet, node.config.max_wait)
+
+    return change
+
+
+def _streams(bug: type[Stream]) -> Bug:
+    """Give every stream that the server opens another class."""
+
+    def change(node: ServerNode) -> None:
+        opened = node.server.open
+
+        def open_stream(**who: Any) -> Stream:
+            stream = opened(**who)
+            object.__setattr__(stream, "__class__", bug)
+            return stream
+
+        object.__setattr__(node.server, "open", open_stream)
+
+    return change
+
+
+# --- announcements --------------------------------------------------------------------------------------
+
+
+class LateAcknowledgement(Stream):
     """The acknowledgement leaves after the first notification, or with the next answer."""
 
-    def alter(stream: Stream) -> None:
-        post, held = stream.post, list[Send | Marker]()
-
-        def late(entry: Send | Marker) -> None:
-            if isinstance(entry, Send) and entry.method == ACKNOWLEDGED:
-                held.append(entry)
-                return
-            post(entry)
-            while held:
-                post(held.pop())
-
-        stream.post = late  # type: ignore[method-assign]
-
-    _streams(node, alter)
+    def post(self, entry: Send | Marker) -> None:
+        held: list[Send] = self.__dict__.setdefault("held", [])
+        if isinstance(entry, Send) and entry.method == ACKNOWLEDGED:
+            held.append(entry)
+            return
+        super().post(entry)
+        while held:
+            super().post(held.pop())
 
 
-def _forgets_the_last(node: ServerNode) -> None:
+class LastForgotten(Server):
     """What was held back is never announced."""
 
-    def calmed(key: Any, now: float) -> None:
-        node.server.topics[key].burst.fire(now)
-
-    node.server._calmed = calmed  # type: ignore[method-assign]
+    def _calmed(self, key: Any, now: float) -> None:
+        self.topics[key].burst.fire(now)
 
 
-def _announces_too_early(node: ServerNode) -> None:
+class CopyOfTheList(PromptServer):
     """Lists are answered from a copy that is renewed every two seconds, changes are announced at once."""
-    prompts, current, listed = node.prompts, node.prompts._current, node.prompts._list
-    held: list[tuple[float, Any]] = []
-    clock = [0.0]
 
-    def timed(request: Any, params: Mapping[str, Any], now: float) -> None:
-        clock[0] = now
-        listed(request, params, now)
+    copied: tuple[float, CatalogueSnapshot] | None = None
+    asked: float = 0.0
 
-    def late() -> Any:
-        if not held or clock[0] >= held[-1][0] + 2.0:
-            held[:] = [(clock[0], current())]
-        return held[-1][1]
+    def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
+        self.asked = now
+        super()._list(request, params, now)
 
-    prompts._list = timed  # type: ignore[method-assign]
-    prompts._current = late  # type: ignore[method-assign]
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        if self.copied is None or self.asked >= self.copied[0] + 2.0:
+            self.copied = self.asked, self.catalogue.snapshot
+        return self._encode_page(self.copied[1], request.version, start, None)
 
 
-class _Restarting(Coalescer):
-    """Waits for quiet, however long that takes."""
+class Restarting(Coalescer):
+    """The quiet period begins anew with every change, and there is no maximum."""
 
     @property
     def due(self) -> float | None:
-        held = super().due is not None
-        return self._last + self._quiet if held else None
+        return None if super().due is None else self._last + self._quiet
 
 
-def _starves(node: ServerNode) -> None:
-    """The quiet period begins anew with every change, and there is no maximum."""
-    for topic in node.server.topics.values():
-        topic.burst = _Restarting(node.config.quiet, node.config.max_wait)
-
-
-class _Always(Coalescer):
-    """Acts on everything."""
+class Always(Coalescer):
+    """Every change is announced at once."""
 
     def hit(self, now: float, *, busy: bool = False) -> bool:
-        return True
+        return super().hit(now, busy=busy) or self.fire(now)
 
 
-def _thins_nothing_out(node: ServerNode) -> None:
-    """Every change is announced at once."""
-    for topic in node.server.topics.values():
-        topic.burst = _Always(0.0, 0.0)
-
-
-def _tells_everybody(node: ServerNode) -> None:
+class Loud(PromptServer):
     """Changes are announced to sessions even where that was not declared."""
-    node.prompts.announced = lambda version: tuple(node.prompts.topics)  # type: ignore[method-assign]
+
+    def announced(self, version: str) -> tuple[str, ...]:
+        return tuple(self.topics)
 
 
-def _counts_positions(node: ServerNode) -> None:
-    """A cursor is a number of prompts to skip, so a page is torn when some are added or removed before it."""
-    prompts, size = node.prompts, node.serving.page_size
-
-    def page(snapshot: Any, shape: str, start: str | None, request: Any) -> tuple[bytes, str | None]:
-        at = int(start or 0)
-        entries = [*snapshot.entries.values()]
-        shown = b",".join(prompts._encode(entry, shape) for entry in entries[at : at + size])
-        return b"[" + shown + b"]", str(at + size) if at + size < len(entries) else None
-
-    prompts._page = page  # type: ignore[method-assign]
-
-
-def _takes_any_cursor(node: ServerNode) -> None:
-    """A cursor is good whoever it was issued to."""
-    node.prompts._binding = lambda request: ("prompts",)  # type: ignore[method-assign]
-
-
-def _changes_its_mind(node: ServerNode) -> None:
-    """The last page is private, the others are public."""
-    encode = node.server.encode_result
-
-    def flip(version: str, result: Mapping[str, Any], kind: str = "complete") -> bytes:
-        last = "cacheScope" in result and "nextCursor" not in result and "supportedVersions" not in result
-        return encode(version, {**result, "cacheScope": "private"} if last else result, kind)
-
-    node.server.encode_result = flip  # type: ignore[method-assign]
-
-
-def _answers_twice(node: ServerNode) -> None:
-    """Whoever completes an argument or renders a prompt gets the answer twice."""
-
-    def alter(stream: Stream) -> None:
-        answer = stream.answer
-
-        def twice(request: Any, message: bytes, now: float) -> None:
-            answer(request, message, now)
-            if request.method == "prompts/get":
-                stream.send(Send(message, id=request.id), None)
-
-        stream.answer = twice  # type: ignore[method-assign]
-
-    _streams(node, alter)
-
-
-def _ignores_cancellations(node: ServerNode) -> None:
-    """What was cancelled is answered all the same."""
-
-    def alter(stream: Stream) -> None:
-        def cancel(wire_id: RequestId, reason: str | None) -> None:
-            stream.end_listener(wire_id, "cancelled by the client")
-
-        stream.cancel = cancel  # type: ignore[method-assign]
-
-    _streams(node, alter)
-
-
-def _remembers_connections(node: ServerNode) -> None:
-    """What has been shown on a connection once is left out of its next list."""
-    prompts = node.prompts
-    shown: dict[Any, set[str]] = {}
-
-    def rest(snapshot: Any, shape: str, start: str | None, request: Any) -> tuple[bytes, str | None]:
-        seen = shown.setdefault(request.stream, set())
-        entries, more = snapshot.page_after(start, node.serving.page_size)
-        new = [entry for entry in entries if start is not None or entry.prompt.name not in seen]
-        seen.update(entry.prompt.name for entry in entries)
-        encoded = b",".join(prompts._encode(entry, shape) for entry in new)
-        return b"[" + encoded + b"]", entries[-1].prompt.name if more else None
-
-    prompts._page = rest  # type: ignore[method-assign]
-
-
-def _believes_states(node: ServerNode) -> None:
-    """A request state is read without a look at its seal."""
-
-    def opened(origin: Origin, token: object, now: float) -> tuple[Any]:
-        return (token,)
-
-    node.prompts._states.open = opened  # type: ignore[method-assign]
-
-
-def _binds_nothing(node: ServerNode) -> None:
-    """A request state is good for every request of everybody."""
-    states = node.prompts._states
-    seal, opened = states.seal, states.open
-    nobody = Origin(None, "prompts/get", "", {})
-
-    def sealed(origin: Origin, state: Any, now: float) -> str:
-        return seal(nobody, state, now)
-
-    def unsealed(origin: Origin, token: object, now: float) -> tuple[Any] | None:
-        return opened(nobody, token, now)
-
-    states.seal, states.open = sealed, unsealed  # type: ignore[method-assign]
-
-
-class _Forgetful(dict[str, int]):
+class Forgetful(dict[str, int]):
     """Remembers no announcement."""
 
     def __getitem__(self, topic: str) -> int:
         return -1
 
 
-def _queues_for_each(node: ServerNode) -> None:
+class Queueing(Stream):
     """Every announcement of a change is queued, whether or not the listener knows of it."""
 
-    def alter(stream: Stream) -> None:
-        listen = stream.listen
-
-        def queue(listener: Any, topics: Sequence[str], told: Mapping[str, int] = {}) -> None:
-            listen(listener, tuple(topics), told)
-            listener.told = _Forgetful(listener.told)
-
-        stream.listen = queue  # type: ignore[method-assign]
-
-    _streams(node, alter)
+    def listen(self, listener: Listener, topics: tuple[str, ...], told: Mapping[str, int] = {}) -> None:
+        super().listen(listener, topics, told)
+        listener.told = Forgetful(listener.told)
 
 
-def _leaves_without_a_word(node: ServerNode) -> None:
+# --- pages --------------------------------------------------------------------------------------------
+
+
+class Positions(PromptServer):
+    """A cursor is a number of prompts to skip, so a page is torn when some come or go before it."""
+
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        snapshot, at = self.catalogue.snapshot, int(start or 0)
+        before = snapshot.names[min(at, len(snapshot.names)) - 1] if at and snapshot.names else None
+        result, last = self._encode_page(snapshot, request.version, before, None)
+        return result, None if last is None else str(at + self.config.page_size)
+
+
+class AnyCursor(PromptServer):
+    """A cursor is good whoever it was issued to."""
+
+    def _binding(self, request: IncomingRequest) -> tuple[str, ...]:
+        return ("prompts",)
+
+
+class TwoScopes(PromptServer):
+    """The last page is private, the others are public."""
+
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        result, last = super()._page(request, start)
+        return result.replace(b'"public"', b'"private"') if last is None else result, last
+
+
+class OnceOnly(PromptServer):
+    """What a connection has been shown is left out of the next list that it asks for."""
+
+    def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
+        shown: dict[Any, dict[str, None]] = self.__dict__.setdefault("shown", {})
+        seen = shown.setdefault(request.stream, {})
+        encoded, last = super()._page(request, start)
+        result: dict[str, Any] = decode(encoded)
+        names = dict.fromkeys([prompt["name"] for prompt in result["prompts"]])
+        result["prompts"] = [prompt for prompt in result["prompts"] if start or prompt["name"] not in seen]
+        seen.update(names)
+        return encode(result), last
+
+
+# --- answers ------------------------------------------------------------------------------------------
+
+
+class Twice(Stream):
+    """Whoever renders a prompt gets the answer twice."""
+
+    def answer(self, request: IncomingRequest, message: bytes, now: float) -> None:
+        super().answer(request, message, now)
+        if request.method == "prompts/get":
+            self.send(Send(message, id=request.id), None)
+
+
+class Deaf(Stream):
+    """What was cancelled is answered all the same."""
+
+    def cancel(self, wire_id: RequestId, reason: str | None) -> None:
+        self.end_listener(wire_id, "cancelled by the client")
+
+
+class Credulous(StateSeal):
+    """A request state is read without a look at its seal."""
+
+    def open(self, origin: Origin, token: object, now: float) -> tuple[Any] | None:
+        return (token,)
+
+
+class Unbound(StateSeal):
+    """A request state is good for every request of everybody."""
+
+    def seal(self, origin: Origin, state: Any, now: float) -> str:
+        return super().seal(NOBODY, state, now)
+
+    def open(self, origin: Origin, token: object, now: float) -> tuple[Any] | None:
+        return super().open(NOBODY, token, now)
+
+
+# --- the end ------------------------------------------------------------------------------------------
+
+
+class Wordless(Server):
     """A shutdown closes the connections, and answers no subscription."""
 
-    def close(now: float, reason: str = "") -> None:
-        node.server.closed = True
-        for stream in [*node.server._streams]:
+    def close(self, now: float, reason: str = "") -> None:
+        self.closed = True
+        for stream in [*self._streams]:
             stream.drop_owed(reason)
             stream.receive_eof(reason, now)
 
-    node.server.close = close  # type: ignore[method-assign]
 
-
-def _has_the_last_word(node: ServerNode) -> None:
+class LastWord(Server):
     """A shutdown announces a change to everybody."""
-    close = node.server.close
 
-    def announced(now: float, reason: str = "") -> None:
-        for topic in node.server.topics.values():
+    def close(self, now: float, reason: str = "") -> None:
+        for topic in self.topics.values():
             for listener in topic.listeners:
                 listener.stream.post(topic.notification(listener))
-        close(now)
-
-    node.server.close = announced  # type: ignore[method-assign]
+        super().close(now)
 
 
-def _variant(make: Callable[[ServerNode], None], found: str, scenario: Scenario = TORTURE) -> Variant:
-    name = make.__name__.strip("_").replace("_", "-")
-    return Variant(name, (make.__doc__ or "").strip(), found, scenario, server=make)
+def _bug(name: str, found_by: str, bug: type, change: str | Bug, scenario: Scenario = TORTURE) -> Variant:
+    alter: Any = become(change, bug) if isinstance(change, str) else change
+    return Variant(name, bug.__doc__ or "", found_by, scenario, server=alter)
 
 
-SERVERS: Sequence[Variant] = (
-    _variant(_acknowledges_late, "S1"),
-    _variant(_forgets_the_last, "S2"),
-    _variant(_announces_too_early, "S2"),
-    _variant(_starves, "S3", STORM),
-    _variant(_thins_nothing_out, "S4"),
-    _variant(_tells_everybody, "S5"),
-    _variant(_counts_positions, "S6"),
-    _variant(_takes_any_cursor, "S6", PRINCIPALS),
-    _variant(_changes_its_mind, "S7"),
-    _variant(_answers_twice, "S8"),
-    _variant(_ignores_cancellations, "S8a"),
-    _variant(_remembers_connections, "S9"),
-    _variant(_believes_states, "S10", PRINCIPALS),
-    _variant(_binds_nothing, "S10a", PRINCIPALS),
-    _variant(_queues_for_each, "S11"),
-    _variant(_leaves_without_a_word, "S12", SHUTDOWN),
-    _variant(_has_the_last_word, "S12", SHUTDOWN),
+_STATES = "prompts._states"
+
+SERVER_ZOO: Sequence[Variant] = (
+    _bug(
+        "acknowledged after the first notification", "S1", LateAcknowledgement, _streams(LateAcknowledgement)
+    ),
+    _bug("lost trailing announcement", "S2", LastForgotten, "server"),
+    _bug("announced before it can be seen", "S2", CopyOfTheList, "prompts"),
+    _bug("debounce that restarts", "S3", Restarting, _bursts(Restarting), STORM),
+    _bug("no debounce", "S4", Always, _bursts(Always)),
+    _bug("announced to who did not ask", "S5", Loud, "prompts"),
+    _bug("cursors that count", "S6", Positions, "prompts"),
+    _bug("cursor of another principal accepted", "S6", AnyCursor, "prompts", PRINCIPALS),
+    _bug("scope of the last page", "S7", TwoScopes, "prompts"),
+    _bug("answers twice", "S8", Twice, _streams(Twice)),
+    _bug("answers after a cancellation", "S8a", Deaf, _streams(Deaf)),
+    _bug("remembers what a connection has seen", "S9", OnceOnly, "prompts"),
+    _bug("state without a look at its seal", "S10", Credulous, _STATES, PRINCIPALS),
+    _bug("state for everybody", "S10a", Unbound, _STATES, PRINCIPALS),
+    _bug("a queue for each subscriber", "S11", Queueing, _streams(Queueing)),
+    _bug("shutdown without a word", "S12", Wordless, "server", SHUTDOWN),
+    _bug("announcement after a shutdown", "S12", LastWord, "server", SHUTDOWN),
 )
-"""Every server with a bug."""
+"""Every server with a bug, in the order of the properties that find them."""
