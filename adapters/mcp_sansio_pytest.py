@@ -6,6 +6,7 @@ So it is small, and imports what simulates only when a test is marked with `simu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 
 import pytest
 
@@ -25,10 +26,10 @@ def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str, obj: object
 ) -> Sequence[pytest.Item] | None:
     """Make tests of a function that is marked."""
-    marks: object = getattr(obj, "pytestmark", None)
-    if not isinstance(marks, list) or not any(getattr(mark, "name", "") == MARK for mark in marks):
+    if not isinstance(obj, FunctionType) or not name.startswith("test"):
         return None
-    if not callable(obj) or isinstance(obj, type) or not name.startswith("test"):
+    marks: Sequence[pytest.Mark] = getattr(obj, "pytestmark", ())
+    if all(mark.name != MARK for mark in marks):
         return None
     from mcp_sansio_adapters.pytest_simulation import simulations  # noqa: PLC0415  # for who simulates
 

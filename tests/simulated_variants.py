@@ -1,4 +1,4 @@
-"""Scenarios with a mistake in them: what a shrinker, a renderer and a command line have to show something of."""
+"""Scenarios with a mistake in them: what a shrinker and a renderer have to show something of."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Result:
 
 
 def place_of(name: str) -> str:
-    """The place of a scenario that is named on a command line; a name that is none of ours is a place itself."""
+    """The place of a scenario that is named on a command line; a name that is none of ours is a place."""
     return SCENARIOS.get(name, name)
 
 

@@ -4,7 +4,8 @@
     def test_two_clients(world, until):
         world.add("s1", ...)
 
-The function sets a world up, and is run for each seed, with faults, and judged by all checkers. With a scenario,
+The function sets a world up, and is run for each seed, with faults, and judged by all checkers. With a
+scenario,
 
     @pytest.mark.simulate(TORTURE, seeds=range(1000, 1200))
     def test_torture(outcome):
@@ -78,7 +79,7 @@ class Simulation(pytest.Item):
     def __init__(
         self, *, asked: Simulate, seeds: Sequence[int], function: Callable[..., Any], **options: Any
     ) -> None:
-        super().__init__(**options)
+        super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
         self._asked = asked
         self._seeds = seeds
         self._function = function
@@ -109,10 +110,15 @@ class Simulation(pytest.Item):
 
 
 def simulations(
-    collector: pytest.Module | pytest.Class, name: str, function: Callable[..., Any], marks: Sequence[Any]
+    collector: pytest.Module | pytest.Class,
+    name: str,
+    function: Callable[..., Any],
+    marks: Sequence[pytest.Mark],
 ) -> Sequence[pytest.Item]:
-    """The tests that a marked function makes. Raises `pytest.Collector.CollectError` for a mark that is wrong."""
+    """The tests that a marked function makes. Raises `CollectError` for a mark that is wrong."""
     mark = next(mark for mark in marks if mark.name == "simulate")
+    if isinstance(collector, pytest.Class):
+        raise collector.CollectError(f"@pytest.mark.simulate of {name}: it is for functions, not for methods")
     try:
         asked = Simulate(*mark.args, **mark.kwargs)
     except (TypeError, ValueError) as error:
@@ -120,7 +126,8 @@ def simulations(
     items: list[pytest.Item] = []
     for seeds in asked.shares():
         label = f"{name}[{seeds[0]}-{seeds[-1]}]"
-        item = Simulation.from_parent(collector, name=label, asked=asked, seeds=seeds, function=function)
+        options: Any = {"name": label, "asked": asked, "seeds": seeds, "function": function}
+        item: Simulation = Simulation.from_parent(collector, **options)  # pyright: ignore[reportUnknownMemberType]
         for each in marks:
             item.add_marker(getattr(pytest.mark, each.name)(*each.args, **each.kwargs))
         items.append(item)

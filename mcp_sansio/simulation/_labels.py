@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 
 from ._ledger import params_of, tag_of
 from ._trace import bytes_of
@@ -78,8 +78,8 @@ def _subject(method: str, params: Fields) -> str:
 def _result(method: str, result: Any) -> str:
     if member(result, "resultType") == "input_required":
         return "input required"
-    prompts = member(result, "prompts")
-    if isinstance(prompts, list):
+    prompts: Any = member(result, "prompts")
+    if is_array(prompts):
         more = ", and more" if isinstance(member(result, "nextCursor"), str) else ""
         return f"{_count(len(prompts), 'prompt')}{more}"
     version = member(result, "protocolVersion")
@@ -135,5 +135,8 @@ def command_label(verb: str, fields: Fields) -> str:
 
 def fault_label(kind: str, fields: Fields) -> str:
     """What the world does to somebody."""
-    words = [f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in fields.items()]
+    words = [
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in fields.items()
+    ]
     return shorten(" ".join([kind, *words]))

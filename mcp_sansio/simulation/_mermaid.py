@@ -14,6 +14,8 @@ from ._story import Step, Story
 MOST = 200
 """A diagram has at most so many steps; the rest of a longer story is left out of its middle."""
 
+MARKS = {"command": "▶ ", "fault": "⚡ ", "verdict": "✗ "}
+
 _ENTITIES = str.maketrans({";": "#59;", "#": "#35;", "<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
 
@@ -33,25 +35,19 @@ def _drawn(story: Story) -> Iterator[str]:
 
 
 def _line(story: Story, step: Step) -> str:
-    text = _escaped(step.text)
     if step.tone == "message":
-        sender, receiver = (_name(name) for name in step.about)
-        if step.arrives is None:
-            return f"{sender}-x{receiver}: {text} (lost)"
-        late = story.trace.events[step.arrives].time - step.time
-        return f"{sender}->>{receiver}: {text}{f' ({late:.3g} s)' if late >= 0.1 else ''}"
-    time = f"{step.time:.3f}"
-    match step.tone:
-        case "phase":
-            return f"Note over {_all(story)}: {time} {text}"
-        case "verdict":
-            return f"Note over {_all(story)}: ✗ {_escaped(shorten(step.text, 160))}"
-        case "fault":
-            return f"Note over {_over(story, step)}: ⚡ {time} {text}"
-        case "command":
-            return f"Note over {_over(story, step)}: ▶ {time} {text}"
-        case _:
-            return f"Note over {_over(story, step)}: {time} {text}"
+        return _arrow(story, step)
+    mark = MARKS.get(step.tone, "")
+    text = _escaped(shorten(step.text, 160))
+    return f"Note over {_over(story, step)}: {mark}{step.time:.3f} {text}"
+
+
+def _arrow(story: Story, step: Step) -> str:
+    (sender, receiver), text = (_name(name) for name in step.about), _escaped(step.text)
+    if step.arrives is None:
+        return f"{sender}-x{receiver}: {text} (lost)"
+    late = story.trace.events[step.arrives].time - step.time
+    return f"{sender}->>{receiver}: {text}{f' ({late:.3g} s)' if late >= 0.1 else ''}"
 
 
 def _over(story: Story, step: Step) -> str:

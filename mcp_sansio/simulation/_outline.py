@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ._mermaid import MARKS
 from ._story import Step, Story
-
-_MARKS = {"command": "▶", "fault": "⚡", "verdict": "✗"}
 
 MOST = 120
 """An outline has at most so many lines; the rest of a longer story is left out of its middle."""
@@ -25,7 +24,7 @@ def _lines(story: Story, width: int) -> Iterator[str]:
     for step in story.in_order():
         if step.tone != "message":
             who = " ".join(step.about)
-            yield f"{step.time:10.3f}  {who:{width}}  {_MARKS.get(step.tone, ' ')} {step.text}"
+            yield f"{step.time:10.3f}  {who:{width}}  {MARKS.get(step.tone, '  ')}{step.text}"
         else:
             yield _message(story, step, width)
 

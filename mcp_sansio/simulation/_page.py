@@ -1,8 +1,8 @@
 """A story as one HTML page that a person can read: a lane for each node, time downwards, messages as arrows.
 
-Nothing is loaded and nothing runs: what is behind an arrow is shown when it is clicked, which a link to its
-place on the page and the selector `:target` can do without a script. Rows are events, not seconds, so a quiet hour
-takes as much room as a busy millisecond; the time stands at the side.
+Nothing is loaded and nothing runs: what is behind an arrow is shown when it is clicked, which a link to
+its place on the page and the selector `:target` can do without a script. Rows are events, not seconds, so a
+quiet hour takes as much room as a busy millisecond; the time stands at the side.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 from . import _trace as kinds
 from ._checking import Checker
 from ._labels import object_of, shorten
+from ._page_style import STYLE
 from ._story import Step, Story
 from ._tape import Draw
 from ._trace import TraceEvent
@@ -26,32 +27,14 @@ ROW, GUTTER, LANE, TOP = 26, 84, 420, 44
 WIDEST = 56
 """So many characters of a note fit into a lane."""
 
+TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+    'orient="auto">'
+    '<path class="tip" fill="context-stroke" d="M0 0 8 4 0 8z"/></marker></defs>'
+)
+
 SPECIFICATION = "https://modelcontextprotocol.io/specification/draft/"
 
-STYLE = """
-:root{--ink:#1c2430;--dim:#7b8694;--page:#fff;--line:#d4dae1;--box:#f1f4f7;--blue:#1f5fbf;--red:#c0262d;--amber:#b36b00;
---green:#1c7c4a;color-scheme:light dark}
-@media(prefers-color-scheme:dark){:root{--ink:#dfe5ec;--dim:#8a94a1;--page:#14181d;--line:#343c46;--box:#20262d;--blue:#7db0ff;
---red:#ff7b7b;--amber:#f0b357;--green:#6fd3a0}}
-body{margin:0;background:var(--page);color:var(--ink);font:15px/1.45 system-ui,sans-serif}
-header{padding:18px 24px 10px;border-bottom:1px solid var(--line)}h1{font-size:20px;margin:0 0 4px}p{margin:2px 0}
-.bad{color:var(--red);font-weight:600}.dim{color:var(--dim)}code,pre,svg{font-family:ui-monospace,Menlo,Consolas,monospace}
-main{display:flex;align-items:flex-start}svg{flex:none;font-size:13px}svg text{fill:var(--ink)}
-svg a{cursor:pointer;text-decoration:none}svg a:hover text,svg a:focus text{text-decoration:underline}
-.lane{stroke:var(--line);stroke-width:2}.name{font-weight:700;font-size:15px}.time{fill:var(--dim);font-size:11px}
-.message line,.message path{stroke:var(--blue);stroke-width:1.6;fill:none}.message .tip{fill:var(--blue);stroke:none}
-.lost line,.lost path{stroke:var(--red);stroke-dasharray:5 4}.lost text{fill:var(--red)}
-.box{fill:var(--box);stroke:var(--line)}.report text{fill:var(--ink)}.command .box{stroke:var(--green)}
-.command text{fill:var(--green)}.fault .box{stroke:var(--amber)}.fault text{fill:var(--amber)}
-.connection text{fill:var(--dim)}.phase text{fill:var(--dim);font-style:italic}.phase line{stroke:var(--dim);stroke-dasharray:2 4}
-.verdict .box{stroke:var(--red);stroke-width:2}.verdict text{fill:var(--red);font-weight:700}
-.cause .box{stroke:var(--red);stroke-width:2}.cause line{stroke:var(--red);stroke-width:3}
-aside{position:sticky;top:0;flex:1;min-width:340px;max-height:100vh;overflow:auto;box-sizing:border-box;padding:14px 20px;
-border-left:1px solid var(--line)}aside section{display:none}aside section:target{display:block}
-aside p{overflow-wrap:anywhere}
-aside:has(section:target) .hint{display:none}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--box);padding:10px;
-border-radius:6px;font-size:12.5px}h2{font-size:15px;margin:0 0 6px}a{color:var(--blue)}
-"""
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
@@ -82,9 +65,7 @@ def _title(story: Story) -> str:
     return f"{header.scenario or 'a recording'}{seed}"
 
 
-def _head(
-    story: Story, title: str, checker: type[Checker] | None, needed: Sequence[Draw]
-) -> Iterator[str]:
+def _head(story: Story, title: str, checker: type[Checker] | None, needed: Sequence[Draw]) -> Iterator[str]:
     yield f"<header><h1>{_escaped(title)}</h1>"
     verdicts = [event.data for event in story.trace if event.kind == kinds.VERDICT]
     for property_id, text in verdicts:
@@ -117,7 +98,9 @@ def _details(story: Story, event: TraceEvent) -> str:
     where = " ".join(word for word in (event.kind, event.node, event.link) if word)
     caused = ""
     if 0 <= event.cause < len(story.trace):
-        caused = f'<p class="dim">because of event {event.cause}: <code>{_brief(story, event.cause)}</code></p>'
+        caused = (
+            f'<p class="dim">because of event {event.cause}: <code>{_brief(story, event.cause)}</code></p>'
+        )
     return (
         f'<section id="e{event.index}"><h2>event {event.index} · {event.time:.6f} s · {_escaped(where)}</h2>'
         f"{caused}<pre>{_escaped(text)}</pre></section>"
@@ -142,11 +125,11 @@ class _Drawing:
         self._place()
         width, height = self._width, TOP + ROW * (max(self.rows.values(), default=0) + 2)
         yield f'<svg width="{width}" height="{height}" role="img" aria-label="sequence of events">'
-        yield '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        yield '<path class="tip" fill="context-stroke" d="M0 0 8 4 0 8z"/></marker></defs>'
+        yield TIP
         for lane in self.story.lanes:
-            yield f'<line class="lane" x1="{self._x(lane)}" x2="{self._x(lane)}" y1="{TOP - 10}" y2="{height}"/>'
-            yield _text(self._x(lane), 22, lane, "name", "middle")
+            x = self._x(lane)
+            yield f'<line class="lane" x1="{x}" x2="{x}" y1="{TOP - 10}" y2="{height}"/>'
+            yield _text(x, 22, lane, "name", "middle")
         yield from self._times()
         for step in self.story.steps:
             yield f'<a class="{self._class(step)}" href="#e{step.index}"><title>{_escaped(step.text)}</title>'
@@ -161,8 +144,8 @@ class _Drawing:
     def _place(self) -> None:
         """Give a row to each event; an arrival that follows its sending at once shares the row."""
         ends = {step.index: step for step in self.story.steps}
-        arrivals = {step.arrives for step in self.story.steps if step.arrives not in (None, step.index)}
-        shown = sorted({*ends, *(at for at in arrivals if at is not None)})
+        arrivals = [step.arrives for step in self.story.steps if step.arrives is not None]
+        shown = sorted({*ends, *arrivals})
         row = -1
         for before, index in zip([-1, *shown], shown, strict=False):
             step = ends.get(before)
@@ -216,7 +199,8 @@ class _Drawing:
         if step.tone == "phase":
             yield f'<line x1="{GUTTER}" x2="{self._width}" y1="{y}" y2="{y}"/>'
         if step.tone != "connection":
-            yield f'<rect class="box" x="{middle - half}" y="{y - 11}" width="{2 * half}" height="21" rx="4"/>'
+            box = f'x="{middle - half}" y="{y - 11}" width="{2 * half}" height="21" rx="4"'
+            yield f'<rect class="box" {box}/>'
         yield _text(middle, y + 4, text, anchor="middle")
 
 

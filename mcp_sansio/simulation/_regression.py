@@ -1,7 +1,7 @@
 """A failure as a test: a Python file that replays the tape and asserts that the property holds.
 
-It fails until the mistake is mended and passes from then on. The replay is lenient, for a mended program draws
-other things; zeros that nothing follows are left out, since a replay supplies them.
+It fails until the mistake is mended and passes from then on. The replay is lenient, for a mended program
+draws other things; zeros that nothing follows are left out, since a replay supplies them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ def regression_test(failed: Outcome, scenario: str = "mcp_sansio.simulation:TORT
 def _lines(tape: Sequence[Draw]) -> Iterator[str]:
     for (label, n, value), same in groupby(tape):
         times = len(list(same))
-        yield f'    ("{label}", {n}, {value}),' if times == 1 else f'    *[("{label}", {n}, {value})] * {times},'
+        yield (
+            f'    ("{label}", {n}, {value}),'
+            if times == 1
+            else f'    *[("{label}", {n}, {value})] * {times},'
+        )
 
 
 def _harmless(text: str) -> str:

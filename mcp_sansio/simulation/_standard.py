@@ -1,8 +1,8 @@
 """The standard scenarios by name, and where they are.
 
-A scenario is named by its place, a module and after a colon a name in it, since a process that takes a share of
-a campaign, and a test that replays a failure, have to find it again. Those over HTTP are imported only when they
-are asked for, for they need h11.
+A scenario is named by its place, a module and after a colon a name in it, since a process that takes a share
+of a campaign, and a test that replays a failure, have to find it again. Those over HTTP are imported only
+when they are asked for, for they need h11.
 """
 
 from __future__ import annotations

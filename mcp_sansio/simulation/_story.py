@@ -1,13 +1,14 @@
 """A trace as a story: who is there, and what happens one after the other, in words.
 
-What one node sends and another takes in is one step with two ends. A message that nobody takes in was lost; one
-that nobody sent in this trace (a recording of one side, or rubbish) comes from the other end of its connection.
-What nobody needs for the plot (timers, settings, heads) is left out.
+What one node sends and another takes in is one step with two ends. A message that nobody takes in was lost;
+one that nobody sent in this trace (a recording of one side, or rubbish) comes from the other end of its
+connection. What nobody needs for the plot (timers, settings, heads) is left out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import attrs
@@ -22,6 +23,16 @@ ELSEWHERE = "peer"
 """The other end of a connection of which only one end was recorded."""
 
 _DULL = frozenset({"settings", "began", "subscribed", "unsubscribed", "answered", "StreamEnded"})
+
+
+_NOTES: Mapping[str, tuple[Tone, Callable[[TraceEvent], str]]] = {
+    kinds.OPEN: ("connection", lambda event: f"{event.link} is open"),
+    kinds.ENDED: ("connection", lambda event: f"{event.link} is over: {event.data}"),
+    kinds.COMMAND: ("command", lambda event: command_label(*event.data)),
+    kinds.OBSERVED: ("report", lambda event: report_label(*event.data)),
+    kinds.PHASE: ("phase", lambda event: event.data),
+    kinds.VERDICT: ("verdict", lambda event: f"{event.data[0]}: {event.data[1]}"),
+}
 
 
 @attrs.define(eq=False)
@@ -91,20 +102,13 @@ class _Teller:
                 self._under_way[event.link, event.node].append((event.data, step))
             case kinds.TAKEN:
                 self._arrive(event)
-            case kinds.OPEN:
-                self._step(event, "connection", f"{event.link} is open", event.node)
-            case kinds.ENDED:
-                self._step(event, "connection", f"{event.link} is over: {event.data}", event.node)
-            case kinds.COMMAND:
-                self._step(event, "command", command_label(*event.data), event.node)
-            case kinds.OBSERVED if event.data[0] not in _DULL:
-                self._step(event, "report", report_label(*event.data), event.node)
             case kinds.FAULT:
                 self._step(event, "fault", fault_label(*event.data), *self._struck(event))
-            case kinds.PHASE:
-                self._step(event, "phase", event.data)
-            case kinds.VERDICT:
-                self._step(event, "verdict", f"{event.data[0]}: {event.data[1]}")
+            case kinds.OBSERVED if event.data[0] in _DULL:
+                pass
+            case _ if event.kind in _NOTES:
+                tone, text = _NOTES[event.kind]
+                self._step(event, tone, text(event), *([event.node] if event.node else []))
             case _:
                 pass
 

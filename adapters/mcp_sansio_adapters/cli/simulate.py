@@ -27,7 +27,7 @@ SEEDS = 1000
 """So many worlds are tried if nothing is said."""
 
 
-class Seeds(click.ParamType):
+class Seeds(click.ParamType[tuple[int | None, int]]):
     """A number of seeds, or the first and the last."""
 
     name = "N|A-B"
@@ -35,6 +35,7 @@ class Seeds(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int | None, int]:
+        """The first seed, if there is a range, and how many there are."""
         first, dash, last = str(value).partition("-")
         try:
             begin, count = (int(first), int(last) - int(first) + 1) if dash else (None, int(first))
@@ -131,7 +132,11 @@ def simulate_command(
 def _chosen(seed: int | None, seeds: tuple[int | None, int] | None, commit: str | None) -> range:
     """The seeds that are meant."""
     begin, count = seeds or (None, 1 if seed is not None else SEEDS)
-    given = [name for name, value in (("--seed", seed), ("--seeds A-B", begin), ("--commit", commit)) if value is not None]
+    given = [
+        name
+        for name, value in (("--seed", seed), ("--seeds A-B", begin), ("--commit", commit))
+        if value is not None
+    ]
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} both say which seed is the first: leave one out.")
     if commit is not None:

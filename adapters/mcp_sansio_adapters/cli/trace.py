@@ -1,4 +1,4 @@
-"""The commands `trace`: what can be done with the trace of a simulated world, or of a recorded conversation."""
+"""The commands `trace`: what can be done with the trace of a simulated world or of a recording."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from .explain import Exit
 from .guard import guarded, say
 
 
-class TraceFile(click.ParamType):
+class TraceFile(click.ParamType[Trace]):
     """A file with a trace; `-` is stdin."""
 
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Trace:
+        """The trace in a file."""
         try:
             with click.open_file(value, "rb") as file:
                 return Trace.parse(file)
@@ -69,7 +70,9 @@ def check(trace: Trace, *, strict: bool, as_json: bool) -> int:
     else:
         for row in rows:
             click.echo(_line(*row))
-    counts = [checker for checker, violated in rows if violated and (strict or checker.level.value != "SHOULD")]
+    counts = [
+        checker for checker, violated in rows if violated and (strict or checker.level.value != "SHOULD")
+    ]
     say(f"{len(trace)} events, {len(rows)} properties: {f'{len(broken)} broken' if broken else 'all held'}")
     return Exit.REFUSED if counts else Exit.DONE
 
@@ -83,7 +86,9 @@ def _as_json(checker: type[Checker], violated: Violated | None) -> dict[str, Any
 def _line(checker: type[Checker], violated: Violated | None) -> str:
     verdict = "held  " if violated is None else "BROKEN"
     line = f"{checker.id:4}  {checker.level.value:7}  {verdict}  {checker.title:36}  {checker.anchor}"
-    return line if violated is None else f"{line}\n      {show.one_line(violated.text)} (event {violated.index})"
+    return (
+        line if violated is None else f"{line}\n      {show.one_line(violated.text)} (event {violated.index})"
+    )
 
 
 # --- render -------------------------------------------------------------------------------------------
@@ -100,8 +105,10 @@ def render(trace: Trace, *, form: str, output: Path | None) -> None:
     story = tell(trace)
     broken = next((event.data[0] for event in trace if event.kind == VERDICT), "")
     checker = next((checker for checker in PROPERTIES if checker.id == broken), None)
-    draw = {"text": outline, "mermaid": mermaid, "html": lambda told: page(told, checker=checker)}
-    text = draw[form](story)
+    if form == "html":
+        text = page(story, checker=checker)
+    else:
+        text = mermaid(story) if form == "mermaid" else outline(story)
     if output is not None:
         output.write_text(text, encoding="utf-8")
     else:
@@ -172,7 +179,9 @@ def shrink_trace(trace: Trace, *, place: str | None, seconds: float, out: Path |
 def _place(trace: Trace, place: str | None) -> str:
     """Where the scenario of a trace is. Raises `click.UsageError`."""
     if not trace.header.tape:
-        raise click.UsageError("this trace is a recording, which has no tape to replay; `trace check` judges it.")
+        raise click.UsageError(
+            "this trace is a recording, which has no tape to replay; `trace check` judges it."
+        )
     found = place_of(place or trace.header.scenario)
     try:
         find_scenario(found)
