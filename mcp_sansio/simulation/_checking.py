@@ -79,20 +79,24 @@ class Auditor:
         self.checkers: Sequence[Checker] = [check(self.ledger) for check in self._classes]
         self._rested = False
         self._last = -1
+        self._seen: dict[tuple[str, str, str], list[Checker]] = {}
 
     def __call__(self, event: TraceEvent) -> None:
         """Take one event."""
         if event.kind == kinds.PHASE:
             self.finish()
             self._rested = event.data == "rest"
-        self.ledger.take(event)
+        ledger = self.ledger
+        ledger.take(event)
         self._last = event.index
         if self.witness is not None:
             self.witness(event)
-        report = event.data[0] if event.kind == kinds.OBSERVED else ""
-        for at in _wanted(self._classes, event.kind, self.ledger.role, report):
-            checker = self.checkers[at]
-            if checker.trusting and not self.ledger.honest:
+        key = event.kind, ledger.role, event.data[0] if event.kind == kinds.OBSERVED else ""
+        wanted = self._seen.get(key)
+        if wanted is None:
+            wanted = self._seen[key] = [self.checkers[at] for at in _wanted(self._classes, *key)]
+        for checker in wanted:
+            if checker.trusting and not ledger.honest:
                 continue
             problem = checker.on_event(event)
             if problem is not None:

@@ -100,7 +100,8 @@ class MonotonicVersions(Checker):
         if asked is None or server is None or not _whole(fields, asked) or not self.ledger.honest:
             return None
         key = event.node, server.name
-        found = [at for at, v in enumerate(server.versions) if v.items == items_of(fields["items"])]
+        items = items_of(fields["items"])
+        found = [at for at, version in enumerate(server.versions) if version.items == items]
         held = self._held.get(key, 0)
         later = [at for at in found if at >= held]
         if found and not later:

@@ -97,7 +97,7 @@ class AnswerOnce(Checker):
 
     def at_rest(self) -> str | None:
         for server in self.ledger.servers.values():
-            for owed in server.owed.values():
+            for owed in server.waiting:
                 if owed.open and owed.method != "subscriptions/listen":
                     return f"{server.name} has not answered {owed.id!r} ({owed.method})"
         return None

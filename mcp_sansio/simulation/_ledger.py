@@ -7,6 +7,7 @@ is fed one event after the other, from a live world or from a file, and is the o
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, TypeAlias
 
 import attrs
@@ -127,6 +128,10 @@ class Version:
     items: Items
 
 
+def _index(version: Version) -> int:
+    return version.index
+
+
 @attrs.define(eq=False)
 class ServerParty:
     """A server, as the messages show it; all the states of its list, of which the first is none at all, and
@@ -142,6 +147,7 @@ class ServerParty:
     ever: set[tuple[str, str]] = attrs.field(factory=set[tuple[str, str]])
     versions: list[Version] = attrs.field(factory=lambda: [Version(-1, 0.0, ())])
     owed: dict[tuple[str, Any], Owed] = attrs.field(factory=dict[tuple[str, Any], Owed])
+    waiting: dict[Owed, None] = attrs.field(factory=dict[Owed, None])
     rest: dict[str, Any] | None = None
 
     def restart(self, index: int) -> None:
@@ -150,6 +156,12 @@ class ServerParty:
             listener.end(index, "closed")
         self.listeners = Listeners()
         self.owed.clear()
+        self.waiting.clear()
+
+    def drop(self, owed: Owed) -> None:
+        """Nobody waits for an answer any more."""
+        self.waiting.pop(owed, None)
+        self.owed.pop((owed.link, key_of(owed.id)), None)
 
     @property
     def latest(self) -> Items:
@@ -163,12 +175,9 @@ class ServerParty:
 
     def between(self, first: int, last: int) -> list[Items]:
         """The states that the list had between two indexes, both ends included."""
-        found: list[Items] = []
-        for at, version in enumerate(self.versions):
-            ends = self.versions[at + 1].index if at + 1 < len(self.versions) else last + 1
-            if version.index <= last and ends > first:
-                found.append(version.items)
-        return found
+        versions = self.versions
+        begin = max(bisect_right(versions, first, key=_index) - 1, 0)
+        return [version.items for version in versions[begin : bisect_right(versions, last, key=_index)]]
 
 
 class Ledger:
@@ -368,6 +377,8 @@ class Ledger:
             owed = self.owed = server.owed.get((event.link, key))
             if owed is not None:
                 owed.answers.append(event.index)
+                if not owed.open:
+                    server.waiting.pop(owed, None)
             listeners.answered(event.link, key, message, event.index)
             if self.http.carries(event.link):
                 self.http.welcomed(server, event.link)
@@ -460,6 +471,7 @@ class Ledger:
         else:
             owed = Owed(message["id"], method, params, event.index, event.time, event.link)
             server.owed[event.link, key] = self.owed = owed
+            server.waiting[owed] = None
             server.listeners.asked(event.link, key, message, event.index)
             self.http.owes(event.link, key, owed)
 
@@ -486,8 +498,8 @@ class Ledger:
         """A connection has ended at a server; who has only stopped writing may still be answered."""
         server.listeners.closed(event.link, event.index)
         if event.data != "eof":
-            for key in [key for key, owed in server.owed.items() if key[0] == event.link and owed.open]:
-                del server.owed[key]
+            for owed in [owed for owed in server.waiting if owed.link == event.link and owed.open]:
+                server.drop(owed)
 
 
 def _announcement(client: ClientParty, message: dict[str, Any]) -> str:

@@ -186,7 +186,7 @@ class Exchanges:
         server.listeners.closed(exchange.link, index)
         owed = exchange.owed
         if owed is not None and owed.open:
-            server.owed.pop((owed.link, (type(owed.id).__name__, owed.id)), None)
+            server.drop(owed)
 
 
 def _is_stream(event: TraceEvent) -> bool:

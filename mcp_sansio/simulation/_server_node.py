@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Container, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcp_sansio._catalogue import Catalogue
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 ASK = InputRequest("elicitation/create", {"message": "which?", "requestedSchema": {"type": "object"}})
 
 
+@lru_cache(4096)
 def entry(name: str, tag: str) -> Entry:
     """A prompt of the workloads: its `tag` is its description, and stands in what it renders."""
 

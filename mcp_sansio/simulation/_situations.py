@@ -191,7 +191,7 @@ class Witness:
                 yield Situation.CHANGED_WHILE_OPENING
         if len(server.versions) > 2 and self._announced.get(server.name, -1) < server.versions[-2].index:
             yield Situation.CHANGED_UNANNOUNCED
-        if any(owed.method == "prompts/get" and owed.open for owed in server.owed.values()):
+        if any(owed.method == "prompts/get" and owed.open for owed in server.waiting):
             yield Situation.CHANGED_UNDER_GET
 
     def _observed(self, event: TraceEvent) -> Iterator[Situation]:
