@@ -8,13 +8,30 @@ from __future__ import annotations
 import random
 import secrets
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 import attrs
 
 from mcp_sansio import ClientConfig, HttpServerConfig, Implementation, Keys, __version__
 
-now = time.monotonic
-"""The clock of every adapter, in seconds."""
+_show: Callable[[], float] = time.monotonic
+
+
+def now() -> float:
+    """The clock of every adapter, in seconds."""
+    return _show()
+
+
+@contextmanager
+def shown_by(clock: Callable[[], float]) -> Generator[None]:
+    """For the block the time is what another clock shows."""
+    global _show  # noqa: PLW0603  # there is one time
+    before, _show = _show, clock
+    try:
+        yield
+    finally:
+        _show = before
 
 
 def unix_offset() -> float:

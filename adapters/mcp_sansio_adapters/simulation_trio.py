@@ -1,0 +1,366 @@
+"""Code on trio as a node of a simulated world, with the world's clock and the world's connections.
+
+    async def client(world: Party) -> None:
+        async with connect(await world.connect("server"), on_event=world.told) as client:
+            async for verb, data in world.commands():
+                if verb == "list":
+                    await client.list_prompts()
+
+    with TrioNode(client, "client", seed=7) as node:
+        world.add("c1", node)
+
+Trio runs in guest mode, and the world is its host: whenever the node is told something, trio's loop is turned
+until no task can go on, and its next deadline is the node's. No thread is started, for nobody ever waits.
+
+What trio has no public way for had to be pinned, and is, for as long as a node lives: the order in which tasks
+run comes from `trio._core._run._r`, which is seeded, and is the same each time only with
+`_ALLOW_DETERMINISTIC_SCHEDULING`. Both names are private; `Unpinned` is raised where they are gone. The code
+itself must ask nobody else for time and chance: the adapters' own clock is the world's meanwhile, and a
+`jitter` is the caller's to give. Trio runs once in a thread, so there is one such node at a time; and waiting
+for all tasks to be blocked (`trio.testing`) is not for guests of this host.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Container, Coroutine, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import trio
+import trio._core._run as pinned
+
+from mcp_sansio import Event
+from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Report, Write
+from mcp_sansio.simulation._reports import report
+from mcp_sansio.simulation._trace import NODE
+
+from . import _defaults
+
+__all__ = ["Party", "TrioNode", "Unpinned", "WorldStream"]
+
+FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
+TICKS = 1_000_000
+"""After so many turns of trio's loop without any time passing, something spins."""
+
+Main: TypeAlias = "Callable[[Party], Coroutine[Any, Any, object]]"
+"""What a node does, from its start on."""
+
+
+class Unpinned(Exception):
+    """This trio has not, or no longer, what makes its scheduling reproducible."""
+
+
+class _Clock(trio.abc.Clock, trio.abc.Instrument):
+    """Shows what the world says, and never waits: whoever asks how long learns that it is time to look.
+
+    `quiet` counts the turns of the loop in which no task could go on, nor will one before `due`.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.due = math.inf
+        self.quiet = 0
+
+    def start_clock(self) -> None:
+        """Nothing to do: it is the world's."""
+
+    def current_time(self) -> float:
+        """The time of the node."""
+        return self.now
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """No time at all. Trio asks when no task can go on, which is when the world goes on."""
+        self.due = deadline
+        self.quiet = self.quiet + 1 if deadline > self.now else 0
+        return 0.0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """A task goes on."""
+        self.quiet = -1
+
+
+class WorldStream(trio.abc.Stream):
+    """A connection of a world."""
+
+    def __init__(self, party: Party, conn: str) -> None:
+        self.conn = conn
+        self._party = party
+        self._input = bytearray()
+        self._end: str | None = None
+        self._closed = False
+        self._news = trio.Event()
+        self.room = trio.Event()
+        self.room.set()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Write, and wait while the connection holds all that it can."""
+        await trio.lowlevel.checkpoint()
+        self._check()
+        self._party.act(Write(self.conn, bytes(data)))
+        await self.wait_send_all_might_not_block()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Wait until there is room."""
+        await self.room.wait()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """What has come; nothing at the end."""
+        await trio.lowlevel.checkpoint()
+        while not (self._input or self._end):
+            self._check()
+            self._news = trio.Event()
+            await self._news.wait()
+        if not self._input and self._end != "eof":
+            raise trio.BrokenResourceError(self._end)
+        data = bytes(self._input[:max_bytes])
+        del self._input[: len(data)]
+        return data
+
+    async def aclose(self) -> None:
+        """Close."""
+        if not self._closed:
+            self._closed = True
+            self._party.act(Hangup(self.conn))
+            self._news.set()
+        await trio.lowlevel.checkpoint()
+
+    def feed(self, data: bytes, end: str | None = None) -> None:
+        """Something has come, or the end."""
+        self._input += data
+        self._end = self._end or end
+        self._news.set()
+        if end is not None:
+            self.room.set()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise trio.ClosedResourceError
+        if self._end not in (None, "eof"):
+            raise trio.BrokenResourceError(self._end)
+
+
+class Party:
+    """The world, as code on trio sees it. `observe` may be set to what tells the state when all is quiet."""
+
+    def __init__(self, name: str, anew: Callable[[], None], dials: int = 0) -> None:
+        self.name = name
+        self.dials = dials
+        self._anew = anew
+        self.observe: Callable[[], Mapping[str, Any]] = dict
+        self.actions: deque[Action] = deque()
+        self.streams: dict[str, WorldStream] = {}
+        self._dialled: dict[str, trio.Event] = {}
+        self._accepted, self._accepting = trio.open_memory_channel[WorldStream](math.inf)
+        self._asked, self._asking = trio.open_memory_channel[tuple[str, Mapping[str, Any]]](math.inf)
+
+    async def connect(self, to: str) -> WorldStream:
+        """A connection to another node. Raises `OSError` if it cannot be had."""
+        self.dials += 1
+        conn = f"{self.name}-{self.dials}"
+        opened = self._dialled[conn] = trio.Event()
+        self.act(Dial(conn, to))
+        await opened.wait()
+        stream = self.streams.get(conn)
+        if stream is None:
+            raise ConnectionRefusedError(f"{to} cannot be reached")
+        return stream
+
+    def connections(self) -> AsyncIterator[WorldStream]:
+        """The connections that others open."""
+        return self._accepting
+
+    def commands(self) -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
+        """What the workload wants to be done: verbs, and what they are about."""
+        return self._asking
+
+    def report(self, kind: str, **fields: Any) -> None:
+        """Tell the checkers what the application knows."""
+        self.act(Report(kind, fields))
+
+    def anew(self) -> None:
+        """Tell the checkers that another client or server takes the place of the one before, which it has no
+        memory of.
+        """
+        self._anew()
+
+    def told(self, event: Event) -> None:
+        """Tell the checkers of an event of the library, as `on_event`."""
+        self.act(report(event))
+
+    def act(self, action: Action) -> None:
+        """Have something done."""
+        self.actions.append(action)
+
+    # --- for the node ---
+
+    def opened(self, conn: str) -> None:
+        """A connection can be used; who asked for it may be gone."""
+        dialled = self._dialled.pop(conn, None)
+        if dialled is None and conn.startswith(f"{self.name}-"):
+            self.act(Hangup(conn))
+            return
+        stream = self.streams[conn] = WorldStream(self, conn)
+        if dialled is None:
+            self._accepted.send_nowait(stream)
+        else:
+            dialled.set()
+
+    def closed(self, conn: str, how: str) -> None:
+        """A connection is over, or there will be none."""
+        stream = self.streams.get(conn)
+        if stream is not None:
+            stream.feed(b"", how)
+        elif conn in self._dialled:
+            self._dialled.pop(conn).set()
+
+    def asked(self, verb: str, data: Mapping[str, Any]) -> None:
+        """The workload wants something."""
+        self._asked.send_nowait((verb, data))
+
+
+class TrioNode(Node):
+    """Runs `main` on trio, from the start of the node until `close`, which a `with` block calls; anew after a
+    crash. What it raises is raised where the world is told something. `seed` decides the order of tasks.
+    """
+
+    def __init__(self, main: Main, role: str = "node", *, seed: int = 0) -> None:
+        self.role = role
+        self._main = main
+        self._seed = seed
+        self._pins: Any = None
+        self._clock = _Clock()
+        self._ticks: deque[Callable[[], object]] = deque()
+        self._party = Party("", self._begin)
+        self._scope = trio.CancelScope()
+        self._running = False
+        self._outcome: Any = None
+
+    def __enter__(self) -> TrioNode:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it: what runs is cancelled, and given all the time that it takes to end."""
+        self._scope.cancel()
+        while self._running:
+            self._turn(self._clock.now)
+            if self._running and self._clock.due == math.inf:
+                raise RuntimeError(f"{self.name} does not end")
+            self._clock.now = max(self._clock.now, self._clock.due)
+
+    # --- what the world tells ---
+
+    def start(self, now: float) -> None:
+        self.close()
+        self._pins = _pinned(self._seed, self._clock)
+        self._pins.__enter__()
+        self._clock.now, self._clock.due = now, math.inf
+        self._party = Party(self.name, self._begin, self._party.dials)
+        self._scope = trio.CancelScope()
+        self._running = True
+        trio.lowlevel.start_guest_run(
+            self._run,
+            run_sync_soon_threadsafe=self._ticks.append,
+            done_callback=self._done,
+            host_uses_signal_set_wakeup_fd=True,
+            restrict_keyboard_interrupt_to_checkpoints=True,
+            clock=self._clock,
+            instruments=[self._clock],
+        )
+        self._turn(now)
+
+    def opened(self, conn: str, now: float) -> None:
+        self._party.opened(conn)
+        self._turn(now)
+
+    def receive(self, conn: str, data: bytes, now: float) -> None:
+        stream = self._party.streams.get(conn)
+        if stream is not None:
+            stream.feed(data)
+        self._turn(now)
+
+    def closed(self, conn: str, how: str, now: float) -> None:
+        self._party.closed(conn, how)
+        self._turn(now)
+
+    def next_timeout(self) -> float | None:
+        return self._clock.due if self._running and self._clock.due < math.inf else None
+
+    def handle_timeout(self, now: float) -> None:
+        self._turn(now)
+
+    def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:
+        self._party.asked(verb, data)
+        self._turn(now)
+
+    def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
+        while True:
+            while self._party.actions:
+                action = self._party.actions.popleft()
+                yield action
+                if isinstance(action, Write) and action.conn in full:
+                    self._party.streams[action.conn].room = trio.Event()
+            freed = [s for conn, s in self._party.streams.items() if conn not in full and not s.room.is_set()]
+            for stream in freed:
+                stream.room.set()
+            if not freed:
+                return
+            self._turn(now)
+
+    def observe(self) -> Mapping[str, Any]:
+        return self._party.observe()
+
+    def _begin(self) -> None:
+        self.note(NODE, "", self.role)
+
+    # --- trio ---
+
+    async def _run(self) -> None:
+        with self._scope:
+            await self._main(self._party)
+
+    def _turn(self, now: float) -> None:
+        """Let trio go on until no task can."""
+        self._clock.now = now
+        if not self._running:
+            return
+        self._clock.quiet = 0
+        for _ in range(TICKS):
+            self._ticks.popleft()()
+            if not self._running:
+                self._outcome.unwrap()
+            if not self._running or self._clock.quiet > 1:  # what was said to the loop itself has been heard
+                return
+        raise RuntimeError(f"{self.name} never waits")
+
+    def _done(self, outcome: Any) -> None:
+        self._running = False
+        self._outcome = outcome
+        self._pins.__exit__(None, None, None)
+
+
+@contextmanager
+def _pinned(seed: int, clock: _Clock) -> Generator[None]:
+    """For the block trio's scheduling follows from the seed, and the adapters' time is the world's."""
+    if not hasattr(pinned, FLAG) or not hasattr(getattr(pinned, "_r", None), "seed"):
+        raise Unpinned(f"trio {trio.__version__} has no {FLAG}, or no _r to be seeded")
+    before = getattr(pinned, FLAG)
+    state = pinned._r.getstate()
+    setattr(pinned, FLAG, True)
+    pinned._r.seed(seed)
+    try:
+        with _defaults.shown_by(clock.current_time):
+            yield
+    finally:
+        setattr(pinned, FLAG, before)
+        pinned._r.setstate(state)
