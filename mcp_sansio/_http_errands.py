@@ -55,6 +55,7 @@ class ClientErrand(Errand):
         self.body = body
         self._http = http
         self._client = http.client
+        self.recognizes = http.client.recognizes
         self._failures = 0
         self._hops = 0
         self._moved_for_good = True

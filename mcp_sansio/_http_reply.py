@@ -16,7 +16,7 @@ import attrs
 
 from ._errors import INVALID_REQUEST
 from ._http_rules import EVENT_STREAM, fields, is_json
-from ._json import Batch, Malformed, Message, parse
+from ._json import Batch, Malformed, Message, Recognizes, parse
 from ._lines import HEAD_SIZE, Overlong
 from ._passing import HeadPassed, MessagePassed, OnMessage
 from ._plain import shown
@@ -76,6 +76,7 @@ class Errand(abc.ABC):
     target: str
     urgent: bool = False
     repeatable: bool = True
+    recognizes: Recognizes | None = None
 
     @abc.abstractmethod
     def heard(self, status: int, session: str | None, now: float, *, streams: bool) -> None:
@@ -189,7 +190,7 @@ class ClientExchange:
         """The message in a body. An error may call itself anything: "the client SHOULD inspect" it."""
         if not body or (is_ok(self._status) and not self._is_json):
             return None
-        return parse(body)
+        return parse(body, recognizes=self._errand.recognizes)
 
     def _answer(self, message: Incoming | None, now: float, text: str = "") -> None:
         self.closed = True
@@ -217,7 +218,7 @@ class ClientExchange:
             self._errand.message(_malformed(reason, event.head), now)
         elif event.event == "message":
             self._note(event.data)
-            self._errand.message(parse(event.data), now)
+            self._errand.message(parse(event.data, recognizes=self._errand.recognizes), now)
 
 
 def is_ok(status: int) -> bool:

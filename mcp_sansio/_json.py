@@ -300,9 +300,12 @@ _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 def too_deep(raw: bytes, max_depth: int) -> bool:
     """Whether well-formed JSON nests deeper than `max_depth` arrays and objects.
 
-    A level takes two bytes, and two brackets: mostly that settles it.
+    An array takes two bytes, an object with something in it five, and each a bracket: mostly that settles it.
     """
-    if len(raw) <= 2 * max_depth or raw.count(b"{") + raw.count(b"[") <= max_depth:
+    if len(raw) <= 2 * max_depth:
+        return False
+    arrays = raw.count(b"[")
+    if arrays + (len(raw) - 2 * arrays) // 5 < max_depth or raw.count(b"{") + arrays <= max_depth:
         return False
     brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > max_depth
@@ -426,9 +429,9 @@ def _params(params: bytes | None, meta: bytes | None) -> bytes:
     return b',"params":%b,"_meta":{%b}}' % (params[:-1], meta)
 
 
-def result_bytes(id: RequestId, result: bytes) -> bytes:
-    """An encoded success reply around an encoded result."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_encode_id(id), result)
+def result_bytes(id: RequestId, result: bytes, end: bytes = b"") -> bytes:
+    """An encoded success reply around an encoded result, which may come in two parts."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b%b}' % (_encode_id(id), result, end)
 
 
 def error_bytes(id: RequestId | None, error: RpcError, *, omit_null_id: bool) -> bytes:

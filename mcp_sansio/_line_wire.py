@@ -11,12 +11,14 @@ from typing import Any
 
 from ._contract import Carrier, Endpoint, Send
 from ._errors import INVALID_REQUEST
-from ._json import Malformed, parse
+from ._json import Batch, Malformed, Message, Notification, parse
 from ._lines import LineBuffer, Overlong
 from ._passing import MessagePassed, OnMessage
 from ._tables import CHANNEL, Channel, ChannelInput
 
 MAX_LINE = 32 * 1024 * 1024
+MAX_HEARD = 1000
+"""How long a notification may be, in bytes, that is kept."""
 
 
 class LineWire:
@@ -44,6 +46,7 @@ class LineWire:
         self._on_message = on_message
         self._state = CHANNEL.start
         self._last: list[bytes] = []
+        self._heard: tuple[bytes, Notification] = (b"", Notification("", None))
         self._carrier = Carrier(self)
         endpoint.attach(self._carrier, now)
 
@@ -125,5 +128,13 @@ class LineWire:
             reason = f"a line of {line.size} bytes is over the limit"
             self._endpoint.receive(Malformed(INVALID_REQUEST, reason, data=line.head), now)
         else:
-            message = parse(line, max_depth=self._max_depth, recognizes=self._endpoint.recognizes)
-            self._endpoint.receive(message, now)
+            self._endpoint.receive(self._parse(line), now)
+
+    def _parse(self, line: bytes) -> Message | Batch | Malformed:
+        """A message. Notifications of a change are all alike, so the last one is known again."""
+        if line == self._heard[0]:
+            return self._heard[1]
+        message = parse(line, max_depth=self._max_depth, recognizes=self._endpoint.recognizes)
+        if len(line) <= MAX_HEARD and isinstance(message, Notification):
+            self._heard = line, message
+        return message

@@ -40,28 +40,21 @@ class ListSpec:
     name: Callable[[Any], str]
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class PageRead:
     """A page that has been read. `values` are its items, as far as they could be read, and `names` theirs;
-    `problems` say what is wrong with the others. `begin` and `end` are where its items stand in `raw`, once
-    somebody has looked: nowhere, if they are not separated by commas alone.
+    `problems` say what is wrong with the others. `text` is where its items stand, with the bracket that ends
+    them, and `frame` the page with one number in their place, which stands at `begin`. Where no such text can
+    be found, or not all items are good, it is empty, and the frame is the page, or nothing.
     """
 
-    raw: bytes
     page: Page
     values: tuple[Any, ...]
     names: tuple[str, ...]
     problems: tuple[str, ...]
+    frame: bytes
+    text: bytes = b""
     begin: int = 0
-    end: int = 0
-
-    def find_items(self) -> bool:
-        """Find `begin` and `end`; whether there are items, all of them good, that have a place."""
-        if not self.begin and not self.problems:
-            items = b",".join(self.page.items)
-            self.begin = self.raw.find(b"[%b]" % items) + 1 if items else 0
-            self.end = self.begin + len(items)
-        return self.begin > 0
 
 
 class Memory:
@@ -79,8 +72,7 @@ class Memory:
         """
         if index >= len(self._pages):
             return False
-        before = self._pages[index]
-        page = before if before.raw == raw else self._reread(index, before, raw)
+        page = self._reread(index, self._pages[index], raw)
         self._recognized = None if page is None else (raw, page)
         return page is not None
 
@@ -90,7 +82,14 @@ class Memory:
             return self._recognized[1]
         page = structure_page(raw, self._spec.key)
         values, names, problems = self._structure(index, 0, page.items[:room], self._known())
-        return PageRead(raw, page, values, names, problems)
+        text = b",".join(page.items) + b"]"
+        begin = raw.find(b"[" + page.items[0]) + 1 if values and not problems else 0
+        if not raw.startswith(text, begin):
+            begin, text = 0, b""
+        frame = _frame(raw, begin, begin + len(text) - 1) if begin else raw
+        if not _complete(frame):  # which is nothing in the legacy era, but another may follow
+            frame, text = b"", b""
+        return PageRead(page, values, names, problems, frame, text, begin)
 
     def keep(self, pages: tuple[PageRead, ...]) -> None:
         """Remember a complete walk, and nothing older."""
@@ -112,39 +111,57 @@ class Memory:
         problems: list[str] = []
         for at, raw in enumerate(items, first):
             try:
-                values.append(known[raw] if raw in known else self._spec.item(raw))
+                values.append(known[raw] if known and raw in known else self._spec.item(raw))
             except InvalidMessage as error:
                 problems.append(f"{self._spec.key}[{at}] of page {index + 1}: {error}")
         return tuple(values), tuple(map(self._spec.name, values)), tuple(problems)
 
     def _reread(self, index: int, before: PageRead, raw: bytes) -> PageRead | None:
         """Page `index` by what is known of its predecessor; None where that does not help."""
-        if not before.find_items():
-            return None
-        begin, end = before.begin, raw.rfind(before.raw[before.end : before.end + _MARK])
-        frame = raw[:begin] + b"0" + raw[end:]
-        old = before.page.items
-        first, last, middle = _difference(old, before.raw[begin : before.end + 1], raw[begin : end + 1])
+        begin, text, old = before.begin, before.text, before.page.items
+        if not text:
+            return before if before.frame == raw else None
+        if raw.startswith(text, begin):
+            frame = _frame(raw, begin, begin + len(text) - 1)
+            if frame == before.frame:
+                return before
+            first = last = len(old)
+            middle = b""
+        else:
+            end = raw.rfind(before.frame[begin + 1 : begin + 1 + _MARK])
+            text, frame = raw[begin : end + 1], _frame(raw, begin, end)
+            first, last, middle = _difference(old, before.text, text)
         try:
             frame.decode()
             middle.decode()
-            page, complete = structure_page(frame, self._spec.key), result_head(frame) == "complete"
+            page = structure_page(frame, self._spec.key)
             items = structure_items(b"[%b]" % middle[:-1])
         except (InvalidMessage, UnicodeDecodeError):
             return None
-        if page.items != (b"0",) or not complete or (middle and not items):
+        if page.items != (b"0",) or (middle and not items) or not _complete(frame):
             return None
         known = dict(zip(old[first:last], before.values[first:last], strict=True))
         values, names, problems = self._structure(index, first, items, known)
         return PageRead(
-            raw,
-            attrs.evolve(page, items=old[:first] + items + old[last:]),
+            page.containing(old[:first] + items + old[last:]),
             before.values[:first] + values + before.values[last:],
             before.names[:first] + names + before.names[last:],
             problems,
+            raw if problems else frame,
+            b"" if problems else text,
             begin,
-            end,
         )
+
+
+def _frame(raw: bytes, begin: int, end: int) -> bytes:
+    return b"%b0%b" % (raw[:begin], raw[end:])
+
+
+def _complete(raw: bytes) -> bool:
+    try:
+        return result_head(raw) == "complete"
+    except InvalidMessage:
+        return False
 
 
 def _pairs(page: PageRead) -> Iterable[tuple[bytes, Any]]:
@@ -155,8 +172,6 @@ def _difference(items: tuple[bytes, ...], old: bytes, new: bytes) -> tuple[int, 
     """What `new` has in place of the items of `old` from `first` up to `last`. In these texts, the one that
     is returned included, every item is followed by one byte, a comma or a bracket.
     """
-    if old == new:
-        return len(items), len(items), b""
     ends = [*accumulate(map(len, items))]
     begins = [0, *map(add, ends, count(1))]
     one, other = len(old), len(new)

@@ -10,6 +10,8 @@ is sent once more on the next one if it is safe to repeat: a list always, a get 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -40,16 +42,9 @@ from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports
 from ._waiters import Answer, Result
 
-
-def _prompt(raw: bytes) -> Prompt:
-    return structure(Prompt, raw)
-
-
-def _name(prompt: Prompt) -> str:
-    return prompt.name
-
-
-PROMPTS = ListSpec("prompts", "prompts/list", LIST_CHANGED, TOPIC, "prompts", _prompt, _name)
+PROMPTS = ListSpec(
+    "prompts", "prompts/list", LIST_CHANGED, TOPIC, "prompts", partial(structure, Prompt), attrgetter("name")
+)
 
 
 def may_mean_unknown(error: RpcError) -> bool:

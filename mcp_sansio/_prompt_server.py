@@ -96,6 +96,8 @@ class PromptServer(ServerLayer):
         self._states = StateSeal(config.keys, config.label, config.state_ttl, config.unix_offset)
         self._pages: dict[tuple[str, str | None], tuple[bytes, str | None]] = {}
         self._pages_of: CatalogueSnapshot | None = None
+        self._cursors: dict[tuple[str | None, str], str] = {}  # by who asks, and the name that they stand for
+        self._issued: dict[tuple[str | None, str], str] = {}  # the other way round
         catalogue.watch(self._changed)
 
     # --- layer ---
@@ -156,11 +158,9 @@ class PromptServer(ServerLayer):
 
     def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
         result, last = self._page(request, self._position(request, params))
-        if last is not None:
-            cursor = seal(self.config.keys, "cursor", self._binding(request), last.encode())
-            result = b'%b,"nextCursor":%b}' % (result[:-1], encode(cursor))
+        end = b"}" if last is None else b',"nextCursor":%b}' % encode(self._cursor(request, last))
         self.server.catch_up(request, TOPIC)
-        self.server.answer(request, result, now)
+        self.server.answer(request, result, now, end=end)
 
     def _binding(self, request: IncomingRequest) -> tuple[str, ...]:
         who = () if request.principal is None else (request.principal,)
@@ -173,13 +173,28 @@ class PromptServer(ServerLayer):
             return None
         name = None
         if isinstance(cursor, str):
+            issued = self._issued.get((request.principal, cursor))
+            if issued is not None:
+                return issued
             name = unseal(self.config.keys, "cursor", self._binding(request), cursor)
         if name is None:
             raise _Refused(INVALID_PARAMS, "cursor: not issued here")
         return name.decode()
 
+    def _cursor(self, request: IncomingRequest, last: str) -> str:
+        """The cursor of the page after `last`. Those that were issued are known again while there is room."""
+        key = (request.principal, last)
+        if key not in self._cursors:
+            if len(self._cursors) >= self.config.kept_pages:
+                self._cursors.clear()
+                self._issued.clear()
+            cursor = seal(self.config.keys, "cursor", self._binding(request), last.encode())
+            self._cursors[key] = cursor
+            self._issued[request.principal, cursor] = last
+        return self._cursors[key]
+
     def _page(self, request: IncomingRequest, start: str | None) -> tuple[bytes, str | None]:
-        """The result for a page, but for its cursor, and the name that the next one starts after."""
+        """The result for a page, but for its end, and the name that the next one starts after."""
         snapshot = self.catalogue.snapshot
         if self._private(snapshot):
             return self._encode_page(snapshot, request.version, start, request.principal)
@@ -200,7 +215,7 @@ class PromptServer(ServerLayer):
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
         prompts = b",".join([entry.forms.get(shape) or entry.encoded(shape) for entry in entries])
         rest = self.server.encode_result(version, self._hints(snapshot, version))[1:-1]
-        result = b'{"prompts":[%b]%b}' % (prompts, b"," + rest if rest else b"")
+        result = b'{"prompts":[%b]%b' % (prompts, b"," + rest if rest else b"")
         return result, entries[-1].prompt.name if more else None
 
     def _hints(self, snapshot: CatalogueSnapshot, version: str) -> dict[str, Any]:

@@ -130,9 +130,11 @@ class Server(MachineBase):
         else:
             self.answer(request, self.encode_result(request.version, plain, "input_required"), now)
 
-    def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
-        """Answer a request with a result object that is encoded already, by `encode_result` for one."""
-        _stream(request).answer(request, result_bytes(request.id, result), now)
+    def answer(self, request: IncomingRequest, result: bytes, now: float, *, end: bytes = b"") -> None:
+        """Answer a request with a result object that is encoded already, by `encode_result` for one. `end` is
+        the rest of one that is shared but for that.
+        """
+        _stream(request).answer(request, result_bytes(request.id, result, end), now)
 
     def refuse(self, request: IncomingRequest, error: RpcError, now: float) -> None:
         """Answer a request with an error; raises `LocalProtocolError` for a code that is reserved."""

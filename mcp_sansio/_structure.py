@@ -171,6 +171,10 @@ class Page:
     meta: Mapping[str, Any] | None
     nonsense: tuple[str, ...] = ()
 
+    def containing(self, items: tuple[bytes, ...]) -> Page:
+        """The same page with other items."""
+        return Page(items, self.next_cursor, self.ttl, self.scope, self.digest, self.meta, self.nonsense)
+
 
 def structure_page(raw: bytes, result_key: str) -> Page:
     """Read a list result whose items are the member `result_key`.

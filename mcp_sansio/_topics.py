@@ -9,6 +9,7 @@ it.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,6 +21,15 @@ from ._tables import SUBSCRIPTION, Subscription, SubscriptionInput
 
 if TYPE_CHECKING:
     from ._stream import Stream
+
+
+MAX_SHARED = 100
+"""How long a tag may be, in bytes, that may be shared: ids are counted, mostly."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _tagged(method: str, tag: bytes) -> Send:
+    return Send(notification_bytes(method, None, tag), method)
 
 
 class Topic:
@@ -39,10 +49,12 @@ class Topic:
             listener.mark(self)
 
     def notification(self, listener: Listener) -> Send:
-        """The message for one listener; all legacy sessions share theirs."""
+        """The message for one listener; all legacy sessions share theirs, and so do all who chose one id."""
         if listener.id is None:
             return self._plain
-        return Send(notification_bytes(self.method, None, listener.tag), self.method)
+        if len(listener.tag) > MAX_SHARED:
+            return Send(notification_bytes(self.method, None, listener.tag), self.method)
+        return _tagged(self.method, listener.tag)
 
 
 @attrs.define(eq=False)

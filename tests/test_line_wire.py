@@ -303,3 +303,10 @@ def test_an_endpoint_that_has_let_go_hears_nothing() -> None:
     assert script.events() == [Disconnected("let go")]
     assert script.sent() == []
     assert closed(script.wire)
+
+
+@pytest.mark.parametrize("size", [1, 5000])
+def test_every_notification_is_heard_however_alike_they_are(size: int) -> None:
+    *told, _ = heard([line(method="notifications/x", params={"a": "y" * size}), b"\n"] * 3)
+    assert [message.method for message in told] == ["notifications/x"] * 3
+    assert len({message.params for message in told}) == 1

@@ -130,6 +130,12 @@ def test_only_what_could_be_read_and_found_again_is_compared_with(old: bytes) ->
     assert content(memory.read(0, changed)) == anew(changed)
 
 
+@pytest.mark.parametrize("kind", [b'"input_required"', b"5"])
+def test_a_result_that_is_not_complete_is_never_recognized(kind: bytes) -> None:
+    for raw in (page(A, B).replace(b'"complete"', kind), page().replace(b'"complete"', kind)):
+        assert not remembering(raw).recognizes(0, raw)
+
+
 def test_a_look_alike_of_the_list_is_not_taken_for_it() -> None:
     frame = b'{"_meta":{"prompts":[%b,%b]},"prompts":[%b,%b],"resultType":"complete"}'
     memory = remembering(frame % (A, B, A, B))

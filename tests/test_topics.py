@@ -65,7 +65,18 @@ def test_all_legacy_sessions_share_the_bytes() -> None:
     assert mine is theirs
 
 
-@pytest.mark.parametrize("id", [1, "1", 2**53 + 1, "", "é"])
+def test_all_subscriptions_of_one_id_share_the_bytes() -> None:
+    peer = listening(7)
+    other = peer.another()
+    other.listen(7)
+    other.sent()
+    peer.sent()
+    peer.edit("new")
+    (mine, _), (theirs, _) = peer.wire.data_to_send(), other.wire.data_to_send()
+    assert mine is theirs
+
+
+@pytest.mark.parametrize("id", [1, "1", 2**53 + 1, "", "é", "long" * 100])
 def test_a_subscription_gets_a_tagged_one(id: Any) -> None:
     """The tag is the id of the listen request, as the type that it has."""
     peer = listening(id)
