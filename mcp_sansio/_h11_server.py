@@ -9,7 +9,7 @@ body is read and dropped, so that the peer sees the answer and not a reset.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import h11
@@ -229,10 +229,11 @@ class H11ServerWire:
                 self._next_cycle()
 
     def _asked(self, request: h11.Request, now: float) -> None:
-        _check_framing(request)
-        fields = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers)
+        given = [(name.lower(), value) for name, value in request.headers.raw_items()]  # at once, not by one
+        _check_framing(request.http_version, dict(given))
+        fields = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in given])
         self._method = request.method.decode()
-        self._rest = _length(request)
+        self._rest = _length(dict(given))
         self.pending = RequestHead(self._method, request.target.decode("latin-1"), fields, self._peer)
         if self._asks:
             self._move(VisitInput.ASK)
@@ -385,20 +386,18 @@ class H11ServerWire:
         self._read(now)
 
 
-def _check_framing(request: h11.Request) -> None:
+def _check_framing(version: bytes, fields: Mapping[bytes, bytes]) -> None:
     """Raise `h11.RemoteProtocolError` for what h11 accepts and a server must not: another HTTP, and a body
     whose length is told in two ways, or in a way that is younger than the request (RFC 9112, 6.1).
     """
-    names = {name for name, _ in request.headers}
-    if not request.http_version.startswith(b"1."):
+    if not version.startswith(b"1."):
         raise h11.RemoteProtocolError("only HTTP/1.1 is spoken here", error_status_hint=505)
-    if b"transfer-encoding" in names and (b"content-length" in names or request.http_version == b"1.0"):
+    if b"transfer-encoding" in fields and (b"content-length" in fields or version == b"1.0"):
         raise h11.RemoteProtocolError("how long is the body?", error_status_hint=400)
 
 
-def _length(request: h11.Request) -> int | None:
+def _length(fields: Mapping[bytes, bytes]) -> int | None:
     """How long the body will be; None if that is not said."""
-    fields = dict(request.headers)
     if b"transfer-encoding" in fields:
         return None
     return int(fields.get(b"content-length", b"0"))

@@ -8,6 +8,7 @@ Everything here answers a question about text, and whoever asked decides what fo
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,6 +43,7 @@ def fields(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
 # --- media types --------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=64)
 def is_json(content_type: str | None) -> bool:
     """Whether a `Content-Type` is JSON in the one encoding that JSON has, however it is spelt."""
     media, *parameters = (content_type or "").lower().split(";")
@@ -50,6 +52,7 @@ def is_json(content_type: str | None) -> bool:
     return media.strip() == JSON and utf8
 
 
+@functools.lru_cache(maxsize=64)
 def accepts(accept: str | None, media: str) -> bool:
     """Whether an `Accept` field welcomes a media type; the most specific range decides (RFC 9110, 12.5.1)."""
     if not accept:

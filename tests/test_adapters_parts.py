@@ -45,7 +45,7 @@ from mcp_sansio import (
 from mcp_sansio_adapters import ConnectionFailed, ProcessPolicy, RequestFailed, new_keys, now, unix_offset
 from mcp_sansio_adapters._defaults import client_config
 from mcp_sansio_adapters._exceptions import Ending, describe_exit
-from mcp_sansio_adapters._fds import can_poll, read_some, write_some
+from mcp_sansio_adapters._fds import can_poll, has_room, read_some, write_some
 from mcp_sansio_adapters._handlers import Handlers, Job, prompts_of
 from mcp_sansio_adapters._hooks import value_of
 from mcp_sansio_adapters._line import CLOSED, Line
@@ -208,6 +208,22 @@ def test_a_pipe_that_blocks_is_written_in_pieces_that_do_not() -> None:
     os.close(writing)
     assert read_some(reading) == b""
     os.close(reading)
+
+
+def test_a_pipe_has_room_until_it_is_full_and_whenever_writing_would_fail() -> None:
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        assert has_room(writing)
+        while write_some(writing, memoryview(bytes(4096))):
+            pass
+        assert not has_room(writing)
+        os.close(reading)
+        assert has_room(writing)
+        with pytest.raises(BrokenPipeError):
+            write_some(writing, memoryview(b"x"))
+    finally:
+        os.close(writing)
 
 
 def test_stdio_is_claimed_and_given_back(capfd: pytest.CaptureFixture[str]) -> None:

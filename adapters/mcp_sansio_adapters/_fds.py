@@ -22,6 +22,13 @@ def can_poll(fd: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
+def has_room(fd: int) -> bool:
+    """Whether something can be written at once, or would fail."""
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    return bool(poll.poll(0))
+
+
 def read_some(fd: int) -> bytes | None:
     """What there is; nothing at the end, None if somebody else was faster. Raises `OSError`."""
     try:

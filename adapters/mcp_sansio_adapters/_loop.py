@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import attrs
 
-from ._fds import can_poll, read_some, write_some
+from ._fds import can_poll, has_room, read_some, write_some
 
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 Accepted: TypeAlias = "Callable[[ByteStream, object], Coroutine[Any, Any, None]]"
@@ -21,6 +21,9 @@ Accepted: TypeAlias = "Callable[[ByteStream, object], Coroutine[Any, Any, None]]
 
 Opened: TypeAlias = Callable[[Sequence[tuple[str, int]]], None]
 """Hears at which addresses and ports connections are accepted."""
+
+AHEAD = 65536
+"""How many bytes are written without asking the loop."""
 
 TLS_PATIENCE = 10.0
 """How long a TLS handshake may take, in seconds."""
@@ -161,11 +164,16 @@ class FdStream:
         return data
 
     async def send(self, data: bytes) -> None:
-        """Write all of this."""
-        rest = memoryview(data)
+        """Write all of this. Mostly there is room, and the loop is not asked; but now and then it is, so that
+        others get their turn.
+        """
+        rest, ahead = memoryview(data), 0
         while rest:
-            await self._wait_writable(self._writing)
-            rest = rest[write_some(self._writing, rest) :]
+            if ahead >= AHEAD or not has_room(self._writing):
+                await self._wait_writable(self._writing)
+                ahead = 0
+            written = write_some(self._writing, rest)
+            rest, ahead = rest[written:], ahead + written
 
     async def close(self) -> None:
         """Nothing to do."""
