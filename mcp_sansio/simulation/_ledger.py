@@ -52,14 +52,17 @@ class Asked:
 
 @attrs.define(eq=False)
 class ClientParty:
-    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed;
-    `marks` has the index of the last one for each reason. `settings` are what it says of itself, if it does.
+    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed, the
+    last one at event `since` and time `at`; `marks` has the index of the last one for each reason; `heard` is
+    that of the last announcement of a change, whether it counts or not. `settings` are what it says of
+    itself, if it does.
     """
 
     name: str
     epoch: int = 0
     since: int = -1
     at: float = -1.0
+    heard: int = -1
     marks: dict[str, int] = attrs.field(factory=dict[str, int])
     settings: dict[str, Any] = attrs.field(factory=dict[str, Any])
     link: str = ""
@@ -388,6 +391,7 @@ class Ledger:
     def _client_took(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
         method = message.get("method")
         if method == LIST_CHANGED:
+            client.heard = event.index
             if self.accepts(client, message):
                 client.invalidate(event, _announcement(client, message))
         elif method == ACKNOWLEDGED:
