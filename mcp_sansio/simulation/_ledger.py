@@ -187,8 +187,8 @@ class Ledger:
     """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
     `request` the one of a client that it is, answers or cancels (`was` says how that had ended before);
     `role`, `client` and `server` say at whom the event was. `faults` are the kinds that have struck, `clocks`
-    the indexes at which nodes' clocks were set, `phases` those at which phases were entered, `where` the node of
-    each event; `honest` is false once a peer was made to say what it should not.
+    the indexes at which nodes' clocks were set, `phases` those at which phases were entered, `where` the node
+    of each event; `honest` is false once a peer was made to say what it should not.
     """
 
     def __init__(self) -> None:
