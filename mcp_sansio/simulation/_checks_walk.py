@@ -248,7 +248,8 @@ class TtlIsNoTimer(Checker):
             return None
         before = client.walks.recent[-2]
         began = before.requests[0]
-        quiet = client.epoch == began.epoch and client.at < began.time  # at one moment, who knows what was first
-        if before.complete and quiet and self._failed.get(event.node, -1) < began.index:
+        quiet = client.epoch == began.epoch and client.at < began.time  # of one moment nobody knows the order
+        reason = max(client.heard, self._failed.get(event.node, -1))
+        if before.complete and quiet and reason < began.index:
             return f"the list is fetched anew after that of request {began.id}, and nobody has asked for it"
         return None

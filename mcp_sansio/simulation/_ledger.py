@@ -52,14 +52,17 @@ class Asked:
 
 @attrs.define(eq=False)
 class ClientParty:
-    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed;
-    `marks` has the index of the last one for each reason. `settings` are what it says of itself, if it does.
+    """A client, as the messages show it. `epoch` rises with every invalidation that it must have noticed, the
+    last one at event `since` and time `at`; `marks` has the index of the last one for each reason; `heard` is
+    that of the last announcement of a change, whether it counts or not. `settings` are what it says of
+    itself, if it does.
     """
 
     name: str
     epoch: int = 0
     since: int = -1
     at: float = -1.0
+    heard: int = -1
     marks: dict[str, int] = attrs.field(factory=dict[str, int])
     settings: dict[str, Any] = attrs.field(factory=dict[str, Any])
     link: str = ""
@@ -184,8 +187,8 @@ class Ledger:
     """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
     `request` the one of a client that it is, answers or cancels (`was` says how that had ended before);
     `role`, `client` and `server` say at whom the event was. `faults` are the kinds that have struck, `clocks`
-    the indexes at which nodes' clocks were set, `phases` those at which phases were entered, `where` the node of
-    each event; `honest` is false once a peer was made to say what it should not.
+    the indexes at which nodes' clocks were set, `phases` those at which phases were entered, `where` the node
+    of each event; `honest` is false once a peer was made to say what it should not.
     """
 
     def __init__(self) -> None:
@@ -388,6 +391,7 @@ class Ledger:
     def _client_took(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
         method = message.get("method")
         if method == LIST_CHANGED:
+            client.heard = event.index
             if self.accepts(client, message):
                 client.invalidate(event, _announcement(client, message))
         elif method == ACKNOWLEDGED:

@@ -231,8 +231,7 @@ def collecting(bug: type[Collector]) -> Callable[[ClientNode], None]:
     class Collecting(Listing):
         def _first_page(self, now: float, *, restarted: bool) -> None:
             super()._first_page(now, restarted=restarted)
-            if self._running is not None:
-                object.__setattr__(self._running.collector, "__class__", bug)
+            object.__setattr__(attrgetter("_running.collector")(self), "__class__", bug)
 
     return become("prompts.listing", Collecting)
 

@@ -117,7 +117,7 @@ def early_announcements(world: World, until: float) -> None:
 _CALM: Sequence[Fault] = ()
 
 BUSY = Scenario("busy", 20.0, busy, _CALM)
-STORM = Scenario("storm", 20.0, storm, _CALM)
+STORM = Scenario("storm", 8.0, storm, _CALM)
 TWO_SERVERS = Scenario("two servers", 20.0, two_servers, _CALM)
 FOREIGN_TAGS = Scenario("foreign tags", 20.0, foreign_tags, _CALM)
 EARLY = Scenario("early announcements", 20.0, early_announcements, _CALM)
