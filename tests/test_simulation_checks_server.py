@@ -37,7 +37,11 @@ def listening() -> ServerTale:
 
 
 def state(id: int, token: str, **params: object) -> ServerTale:
-    return ServerTale(**PROMISES).asks(id, GET, **params).answers(id, resultType="input_required", requestState=token)
+    return (
+        ServerTale(**PROMISES)
+        .asks(id, GET, **params)
+        .answers(id, resultType="input_required", requestState=token)
+    )
 
 
 def many_to_a_client_that_does_not_read() -> ServerTale:
@@ -47,7 +51,16 @@ def many_to_a_client_that_does_not_read() -> ServerTale:
 
 def read_after_all() -> ServerTale:
     big = {"id": 9, "result": {"x": "y" * CROWDED}}
-    return listening().raw("out", "s", "x", **big).edit("b").raw("in", "c", "x", **big).after(60).edit("c").after(9).rest()
+    return (
+        listening()
+        .raw("out", "s", "x", **big)
+        .edit("b")
+        .raw("in", "c", "x", **big)
+        .after(60)
+        .edit("c")
+        .after(9)
+        .rest()
+    )
 
 
 def freed() -> ServerTale:

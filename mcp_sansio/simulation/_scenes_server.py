@@ -9,7 +9,7 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
 
 from ._client_node import ClientNode
-from ._faults import STRIKES
+from ._faults import ALL, STRIKES
 from ._group import Leader, ServerGroup
 from ._prober import Loot, Prober
 from ._scenarios import CLIENT, KEYS, SERVER, SPOKEN, TORTURE, Scenario
@@ -74,7 +74,9 @@ def replicas(world: World, until: float) -> None:
 
 REPLICAS = Scenario("replicas", 20.0, replicas)
 STORM = Scenario("storm", 40.0, storm, faults=())
-PRINCIPALS = Scenario("principals", 10.0, principals, faults=())
+PRINCIPALS = Scenario(
+    "principals", 10.0, principals, faults=[f for f in ALL if f.name in ("rubbish", "cut-reset", "crash")]
+)
 SHUTDOWN = Scenario(
     "shutdown", TORTURE.seconds, TORTURE.build, faults=[f for f in STRIKES if f.name == "shutdown"]
 )
