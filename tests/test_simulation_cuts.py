@@ -1,4 +1,4 @@
-"""A session that is cut anywhere, in any way, ends well: at some offsets, and in a slow test at all of them."""
+"""A session that is cut anywhere, in any way, ends well: at some offsets, and, slowly, at all of them."""
 
 from __future__ import annotations
 
