@@ -186,7 +186,8 @@ class BoundedRate(Timed):
         first = (
             before == -math.inf and listener.id is None
         )  # may have been told what it missed at the handshake
-        asked = self._listed.get(self.ledger.http.talk(listener.link), -math.inf) >= before
+        listed = self._listed.get(self.ledger.http.talk(listener.link))
+        asked = listed is not None and listed >= before
         if now - last >= quiet - SLACK or first or asked or not self.judged(server, listener):
             return None
         return f"two announcements on {listener.link} within {now - last:.3f} s, promised are {quiet:g} s"

@@ -9,9 +9,10 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
 
 from ._client_node import ClientNode
-from ._faults import STRIKES
+from ._faults import ALL, STRIKES
+from ._group import Leader, ServerGroup
 from ._prober import Loot, Prober
-from ._scenarios import CLIENT, KEYS, SERVER, TORTURE, Scenario
+from ._scenarios import CLIENT, KEYS, SERVER, SPOKEN, TORTURE, Scenario
 from ._server_node import ServerNode
 from ._workload import Workload
 from ._world import World
@@ -54,8 +55,28 @@ def _probe(world: World, name: str, choice: int) -> None:
     world.command(name, "probe", choice=choice)
 
 
+def replicas(world: World, until: float) -> None:
+    """Two or three servers behind one name, which hear of changes up to five seconds late."""
+    tape = world.tape
+    world.latency = tape.one_of("latency", ((40, 0.001), (16, 0.05)))
+    config = ServerConfig(info=SERVER, quiet=tape.one_of("server quiet", (0.05, 0.0)))
+    serving = PromptServerConfig(keys=KEYS, page_size=tape.one_of("page size", (50, 2, 1)), ttl=60.0)
+    followers = [ServerNode(config, serving) for _ in range(tape.one_of("followers", (1, 2)))]
+    group = ServerGroup(world, "s", Leader(config, serving), followers, tape.one_of("lag", (1.0, 5.0)))
+    load = Workload(world, group.leader, ["c1", "c2"], until)
+    load.prompts(5)
+    for name in ("c1", "c2"):
+        versions = tape.one_of(f"{name} versions", SPOKEN)
+        world.add(name, ClientNode("s", ClientConfig(info=CLIENT, versions=versions)))
+    for kind in (load.changes, load.reads, load.gets):
+        kind(tape.one_of(f"swarm {kind.__name__}", (2.0, 8.0)))
+
+
+REPLICAS = Scenario("replicas", 20.0, replicas)
 STORM = Scenario("storm", 40.0, storm, faults=())
-PRINCIPALS = Scenario("principals", 10.0, principals, faults=())
+PRINCIPALS = Scenario(
+    "principals", 10.0, principals, faults=[f for f in ALL if f.name in ("rubbish", "cut-reset", "crash")]
+)
 SHUTDOWN = Scenario(
     "shutdown", TORTURE.seconds, TORTURE.build, faults=[f for f in STRIKES if f.name == "shutdown"]
 )

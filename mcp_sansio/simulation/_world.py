@@ -80,7 +80,8 @@ class World:
 
     `armings` says which faults are armed on a new direction of a connection; `ties` how many ways there are
     to order what happens at the same moment (1: as it was scheduled); `prepare` is done to every node as it
-    starts, before it does anything, so that a variant of it can take its place.
+    starts, before it does anything, so that a variant of it can take its place. `names` are those that can be
+    dialled besides the nodes' own, and say which node that is.
     """
 
     def __init__(self, tape: Tape, *, header: Header | None = None, audit: Audit | None = None) -> None:
@@ -91,6 +92,7 @@ class World:
         self.seats: dict[str, Seat] = {}
         self.links: dict[str, Link] = {}
         self.situations: Counter[str] = Counter()
+        self.names: dict[str, Callable[[], str]] = {}
         self.armings: Callable[[Pipe], tuple[Arming, ...]] = _unarmed
         self.audit: Audit | None = audit
         self.ties: int = 1
@@ -272,7 +274,7 @@ class World:
     # --- connections ---
 
     def _dial(self, name: str, conn: str, to: str) -> None:
-        link = Link(self, conn, name, to)
+        link = Link(self, conn, name, self.names[to]() if to in self.names else to)
         self.links[conn] = self.seats[name].links[conn] = link
         for pipe in link.pipes.values():
             pipe.rules = self.armings(pipe)

@@ -1,0 +1,64 @@
+"""A session that is cut anywhere, in any way, ends well: at some offsets, and, slowly, at all of them."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from mcp_sansio.simulation._cuts import CANONICAL, ENDINGS, Cut, cuts, exhaust_cuts, lengths, run_cut
+from mcp_sansio.simulation._properties import PROPERTIES
+from mcp_sansio.simulation._scenarios import Scenario
+from mcp_sansio.simulation._zoo_live import LIVE_ZOO
+
+each = pytest.mark.parametrize("scenario", CANONICAL, ids=lambda scenario: scenario.name)
+
+
+@each
+def test_some_cuts(scenario: Scenario) -> None:
+    report = exhaust_cuts(scenario, PROPERTIES, step=331)
+    assert report.tried >= 30
+    assert report.failures == []
+
+
+@pytest.mark.slow
+def test_every_cut() -> None:
+    report = exhaust_cuts(checks=PROPERTIES)
+    assert report.tried == sum(sum(lengths(scenario).values()) for scenario in CANONICAL) * len(ENDINGS)
+    assert [str(outcome.violation) for outcome in report.failures] == []
+
+
+@each
+def test_the_session_has_everything_in_it(scenario: Scenario) -> None:
+    ends = Cut("no such connection", "c1", 0, "eof")
+    said = "".join(
+        str(event.data) for event in run_cut(scenario, ends, PROPERTIES).trace if event.kind == "out"
+    )
+    wanted = ["prompts/list", "nextCursor", "prompts/get", "completion/complete", "list_changed"]
+    assert [word for word in wanted if word not in said] == []
+    assert ("input_required" in said) == ("subscriptions/listen" in said) == ("initialize" not in said)
+
+
+@each
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_cut_strikes_where_it_should(scenario: Scenario, ending: str) -> None:
+    cut = Cut("c1-1", "s1", 300, ending)
+    outcome = run_cut(scenario, cut, PROPERTIES)
+    faults = [event for event in outcome.trace if event.kind == "fault"]
+    assert [(event.link, event.node, event.data[0]) for event in faults] == [("c1-1", "s1", f"cut-{ending}")]
+    dialled = [event.link for event in outcome.trace if event.kind == "open" and event.node == "c1"]
+    assert dialled == ["c1-1", "c1-2"]
+    assert outcome.violation is None
+
+
+def test_a_client_that_does_not_recover_is_found() -> None:
+    late = next(variant for variant in LIVE_ZOO if variant.name == "dials late")
+    broken = attrs.evolve(late, scenario=CANONICAL[0])
+    report = exhaust_cuts(broken.altered, PROPERTIES, endings=("reset",), step=1999)
+    assert {outcome.violation.property for outcome in report.failures if outcome.violation} == {"L2"}
+    assert report.failures[0].scenario.name.endswith("c1 cut after 1999 bytes: reset")
+
+
+def test_the_cuts_of_a_session_are_all_its_bytes() -> None:
+    sizes = lengths(CANONICAL[1])
+    assert set(sizes) == {("c1-1", "c1"), ("c1-1", "s1")}
+    assert len(list(cuts(CANONICAL[1], ("eof",)))) == sum(sizes.values())
