@@ -103,7 +103,10 @@ def named(story: Story, tone: str) -> list[Step]:
             "[2] prompts/get p with input",
         ),
         ({"id": 1, "method": "initialize", "params": {"protocolVersion": "v"}}, "[1] initialize v"),
-        ({"id": 1, "method": "completion/complete", "params": {"ref": {"name": "p"}}}, "[1] completion/complete p"),
+        (
+            {"id": 1, "method": "completion/complete", "params": {"ref": {"name": "p"}}},
+            "[1] completion/complete p",
+        ),
         ({"method": "notifications/cancelled", "params": {"requestId": 3}}, "cancelled (of [3])"),
         ({"method": "notifications/prompts/list_changed"}, "prompts/list_changed"),
         ({"id": 9, "error": {"code": -32602, "message": "no\nsuch"}}, "[9] error -32602: no such"),
@@ -274,7 +277,7 @@ class Reader(HTMLParser):
             self.ids.append(str(values["id"]))
         if values.get("href"):
             self.links.append(str(values["href"]))
-        if tag not in ("meta",):
+        if tag != "meta":
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -53,7 +53,7 @@ class Tally:
     runs: int = 0
     messages: int = 0
     situations: Counter[str] = attrs.field(factory=Counter[str])
-    broken: dict[str, list[int]] = attrs.field(factory=dict[str, list[int]])
+    broken: dict[str, list[Result]] = attrs.field(factory=dict[str, list[Result]])
     digest: Any = attrs.field(factory=lambda: blake2b(digest_size=16))
     begun: float = attrs.field(factory=time.monotonic)
 
@@ -64,7 +64,12 @@ class Tally:
         self.situations.update(result.situations)
         self.digest.update(result.digest.encode())
         if result.violation is not None:
-            self.broken.setdefault(result.violation[0], []).append(result.seed)
+            self.broken.setdefault(result.violation[0], []).append(result)
+
+    @property
+    def shortest(self) -> list[int]:
+        """For each property that broke the seed of the shortest world in which it did."""
+        return [min(of, key=lambda result: result.messages).seed for of in self.broken.values()]
 
     @property
     def failures(self) -> int:
@@ -108,7 +113,7 @@ def simulate_command(
 ) -> int:
     """Try many simulated worlds of clients, servers and faults, and say what breaks.
 
-    The first failure of each property is made small: the fewest messages in which it breaks. With --out it is
+    A failure of each property is made small: the fewest messages in which it breaks. With --out it is
     written as a trace, a diagram, a page and a test that fails until the mistake is mended. Exits with 1 if
     anything broke.
     """
@@ -119,9 +124,7 @@ def simulate_command(
         scenario = find_scenario(place)
     except NoScenario as error:
         raise click.UsageError(f"{error}.") from None
-    failures = [
-        small(run_seed(scenario, of[0], PROPERTIES), place) for of in tally.broken.values()
-    ]  # fmt: skip
+    failures = [small(run_seed(scenario, seed, PROPERTIES), place) for seed in tally.shortest]
     if as_json:
         show.print_json(_as_json(place, chosen, tally, failures, out, digest=digest))
     else:
@@ -204,7 +207,7 @@ def _failure(failure: Failure, tally: Tally, out: Path | None) -> dict[str, Any]
         "title": checker.title,
         "anchor": checker.anchor,
         "level": checker.level.value,
-        "seeds": tally.broken[checker.id],
+        "seeds": [result.seed for result in tally.broken[checker.id]],
         "text": "" if shrunk.outcome.violation is None else shrunk.outcome.violation.text,
         "messages": {"before": shrunk.before.messages, "after": shrunk.outcome.messages},
         "needed": [list(draw) for draw in shrunk.needed],
