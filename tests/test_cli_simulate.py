@@ -70,7 +70,7 @@ def healthy(tmp_path: Path) -> Path:
 
 
 def test_a_failure_is_one_line_in_a_pipe(kept: Path) -> None:
-    line, *situations = (kept / "stdout").read_text(encoding="utf-8").splitlines()
+    *situations, line = (kept / "stdout").read_text(encoding="utf-8").splitlines()
     assert all(re.fullmatch(r" +\d+  \w.*", situation) for situation in situations)
     seed, broken, messages, _ = line.split(" · ")
     assert (seed, broken[:25]) == ("seed 35", "C1 read your notification")

@@ -16,6 +16,7 @@ import click
 
 from mcp_sansio.simulation import PROPERTIES, run_seed
 from mcp_sansio.simulation._outline import outline
+from mcp_sansio.simulation._situations import Situation
 from mcp_sansio.simulation._story import tell
 from mcp_sansio_adapters._campaign import Failure, NoScenario, Result, explore, find_scenario, small
 
@@ -65,6 +66,11 @@ class Tally:
         self.digest.update(result.digest.encode())
         if result.violation is not None:
             self.broken.setdefault(result.violation[0], []).append(result)
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """How often each situation that is worth reaching was reached, and those of the scenario itself."""
+        return {**{situation.value: 0 for situation in Situation}, **self.situations}
 
     @property
     def shortest(self) -> list[int]:
@@ -172,13 +178,13 @@ def _watched(results: Iterable[Result], total: int, tally: Tally) -> Iterator[Re
 
 
 def _print(tally: Tally, failures: Sequence[Failure], out: Path | None, *, digest: bool) -> None:
+    for name, times in tally.reached.items():
+        click.echo(f"{times:8}  {name}")
     for failure in failures:
         files = "" if out is None else f" · {' '.join(map(str, failure.keep(out)))}"
         click.echo(f"{failure.line}{files}")
         if out is None:
             click.echo(f"\n{outline(tell(failure.shrunk.outcome.trace))}")
-    for name, times in sorted(tally.situations.items()):
-        click.echo(f"{times:8}  {name}")
     if digest:
         click.echo(tally.digest.hexdigest())
     verdict = f"{tally.failures} failed" if failures else "all held"
@@ -194,7 +200,7 @@ def _as_json(
         "scenario": place,
         "seeds": [chosen.start, chosen.stop - 1],
         "messages": tally.messages,
-        "situations": dict(sorted(tally.situations.items())),
+        "situations": tally.reached,
         **({"digest": tally.digest.hexdigest()} if digest else {}),
         "failures": [_failure(failure, tally, out) for failure in failures],
     }
