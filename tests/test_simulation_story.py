@@ -206,6 +206,20 @@ def test_one_side_of_a_conversation_has_a_peer() -> None:
     assert [step.about for step in told.steps] == [("c", "peer"), ("peer", "c")]
 
 
+def test_a_lost_exchange_was_with_the_other_end_of_its_connection() -> None:
+    told = tell(
+        trace(
+            (0.0, "node", "c", "", "client"),
+            (0.0, "node", "s", "", "server"),
+            (0.0, "open", "c", "x", None),
+            (0.0, "open", "s", "x", None),
+            (0.1, "out", "c", "x.1", LIST),
+        )
+    )
+    assert told.lanes == ("c", "s")
+    assert told.steps[-1].about == ("c", "s")
+
+
 def test_a_trace_of_nothing_is_a_story_of_nothing() -> None:
     empty = tell(Trace())
     assert (empty.lanes, empty.steps) == ((), ())
