@@ -9,13 +9,13 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-ALONE = ("-p", "no:mcp-sansio-simulation", "-p", "mcp_sansio_pytest", "-p", "no:cacheprovider")
-"""Our plugin, once, whether or not it is installed."""
+OURS = ("-p", "mcp_sansio_pytest", "-p", "no:cacheprovider")
+"""Our plugin, which is its own name, so that it is there once, whether or not it is installed."""
 
 
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
     pytester.makepyfile(f"import pytest\nfrom mcp_sansio.simulation import *\n\n{source}")
-    return pytester.runpytest_inprocess(*ALONE, *arguments)
+    return pytester.runpytest_inprocess(*OURS, *arguments)
 
 
 def test_seeds_are_shared_among_tests(pytester: pytest.Pytester) -> None:

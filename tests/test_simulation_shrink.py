@@ -64,14 +64,14 @@ def test_many_failures_become_short(scenario: Scenario) -> None:
 
 
 def test_a_budget_of_runs_is_kept() -> None:
-    found = shrink(failure(DIRTY, 7), PROPERTIES, runs=10)
+    found = shrink(failure(GAPLESS, 15), PROPERTIES, runs=10)
     assert found.runs == 10
     assert same_property(found)
 
 
 def test_a_budget_of_time_is_kept() -> None:
     ticks = itertools.count()
-    found = shrink(failure(DIRTY, 7), PROPERTIES, spent=lambda: float(next(ticks)), seconds=20.0)
+    found = shrink(failure(GAPLESS, 15), PROPERTIES, spent=lambda: float(next(ticks)), seconds=20.0)
     assert found.runs < 20
     assert same_property(found)
 

@@ -103,7 +103,10 @@ def named(story: Story, tone: str) -> list[Step]:
             "[2] prompts/get p with input",
         ),
         ({"id": 1, "method": "initialize", "params": {"protocolVersion": "v"}}, "[1] initialize v"),
-        ({"id": 1, "method": "completion/complete", "params": {"ref": {"name": "p"}}}, "[1] completion/complete p"),
+        (
+            {"id": 1, "method": "completion/complete", "params": {"ref": {"name": "p"}}},
+            "[1] completion/complete p",
+        ),
         ({"method": "notifications/cancelled", "params": {"requestId": 3}}, "cancelled (of [3])"),
         ({"method": "notifications/prompts/list_changed"}, "prompts/list_changed"),
         ({"id": 9, "error": {"code": -32602, "message": "no\nsuch"}}, "[9] error -32602: no such"),
@@ -203,6 +206,20 @@ def test_one_side_of_a_conversation_has_a_peer() -> None:
     assert [step.about for step in told.steps] == [("c", "peer"), ("peer", "c")]
 
 
+def test_a_lost_exchange_was_with_the_other_end_of_its_connection() -> None:
+    told = tell(
+        trace(
+            (0.0, "node", "c", "", "client"),
+            (0.0, "node", "s", "", "server"),
+            (0.0, "open", "c", "x", None),
+            (0.0, "open", "s", "x", None),
+            (0.1, "out", "c", "x.1", LIST),
+        )
+    )
+    assert told.lanes == ("c", "s")
+    assert told.steps[-1].about == ("c", "s")
+
+
 def test_a_trace_of_nothing_is_a_story_of_nothing() -> None:
     empty = tell(Trace())
     assert (empty.lanes, empty.steps) == ((), ())
@@ -274,7 +291,7 @@ class Reader(HTMLParser):
             self.ids.append(str(values["id"]))
         if values.get("href"):
             self.links.append(str(values["href"]))
-        if tag not in ("meta",):
+        if tag != "meta":
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -21,11 +21,11 @@ from ._story import Step, Story
 from ._tape import Draw
 from ._trace import TraceEvent
 
-ROW, GUTTER, LANE, TOP = 26, 84, 420, 44
-"""Sizes in pixels: the height of a row, the width of the times, that of a lane, and of the names above."""
+ROW, GUTTER, TOP, LETTER = 26, 84, 44, 8
+"""Sizes in pixels: the height of a row, the width of the times, the height of the names, a letter's width."""
 
-WIDEST = 56
-"""So many characters of a note fit into a lane."""
+WIDE, NARROW = 840, 300
+"""All lanes together are so wide, unless one of them would be narrower than that."""
 
 TIP = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
@@ -49,8 +49,9 @@ def page(story: Story, *, checker: type[Checker] | None = None, needed: Sequence
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
             f"<title>{_escaped(title)}</title><style>{STYLE}</style></head><body>",
             *_head(story, title, checker, needed),
-            "<main>",
+            '<main><div class="drawing">',
             *_Drawing(story).svg(),
+            "</div>",
             '<aside><p class="hint dim">Click on an arrow or a note to see what is behind it.</p>',
             *(_details(story, event) for event in _shown(story)),
             "</aside></main></body></html>",
@@ -138,8 +139,12 @@ class _Drawing:
         yield "</svg>"
 
     @property
+    def _lane(self) -> int:
+        return max(NARROW, WIDE // max(1, len(self.story.lanes)))
+
+    @property
     def _width(self) -> int:
-        return GUTTER + LANE * len(self.story.lanes)
+        return GUTTER + self._lane * len(self.story.lanes)
 
     def _place(self) -> None:
         """Give a row to each event; an arrival that follows its sending at once shares the row."""
@@ -160,7 +165,7 @@ class _Drawing:
         return f"{step.tone}{lost}{blamed}"
 
     def _x(self, lane: str) -> int:
-        return GUTTER + LANE // 2 + LANE * self.story.lanes.index(lane)
+        return GUTTER + self._lane // 2 + self._lane * self.story.lanes.index(lane)
 
     def _y(self, index: int) -> int:
         return TOP + ROW * self.rows[index] + ROW // 2
@@ -179,7 +184,7 @@ class _Drawing:
         (x1, x2), y1 = (self._x(name) for name in step.about), self._y(step.index)
         away = 1 if x2 > x1 else -1
         if step.arrives is None:
-            x2, y2 = x1 + away * LANE // 2, y1
+            x2, y2 = x1 + away * self._lane // 2, y1
             yield f'<path d="M{x2 - 5} {y2 - 5}l10 10m0-10l-10 10"/>'
         else:
             y2 = self._y(step.arrives)
@@ -193,8 +198,8 @@ class _Drawing:
         lanes = step.about or self.story.lanes
         places = [self._x(lane) for lane in lanes] or [GUTTER]
         middle = (min(places) + max(places)) // 2
-        text = shorten(step.text, WIDEST if step.about else WIDEST * len(self.story.lanes))
-        half = len(text) * 4 + 10
+        text = shorten(step.text, (self._lane if step.about else self._width) // LETTER)
+        half = len(text) * LETTER // 2 + 10
         middle = max(GUTTER + half, min(middle, self._width - half - 2))
         if step.tone == "phase":
             yield f'<line x1="{GUTTER}" x2="{self._width}" y1="{y}" y2="{y}"/>'

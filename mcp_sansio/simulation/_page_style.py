@@ -18,7 +18,8 @@ p{margin:2px 0}
 .dim{color:var(--dim)}
 code,pre,svg{font-family:ui-monospace,Menlo,Consolas,monospace}
 main{display:flex;align-items:flex-start}
-svg{flex:none;font-size:13px}
+main>.drawing{flex:0 1 auto;min-width:0;overflow-x:auto}
+svg{display:block;font-size:13px}
 svg text{fill:var(--ink)}
 svg a{cursor:pointer;text-decoration:none}
 svg a:hover text,svg a:focus text{text-decoration:underline}

@@ -99,10 +99,10 @@ class _Search:
             before = self._cost
             self._silence_labels()
             self._zero_chunks()
+            self._lower()
             self._leave_out()
             self._leave_out_together()
-            self._lower()
-            self._lower_together()
+            self._change_together()
 
     def explain(self) -> tuple[Draw, ...]:
         """The draws that the failure needs: it is gone when one of them is 0."""
@@ -198,15 +198,17 @@ class _Search:
             while any(self._set({place: lower}) for lower in _lower_than(self._value(place))):
                 pass
 
-    def _lower_together(self) -> None:
-        """Make a setting smaller, and something else that happens earlier with it."""
+    def _change_together(self) -> None:
+        """Make a setting smaller, or leave something out, and have something else happen at another time."""
         loud = self._loud()
-        small = [place for place in loud if _places(self.best.record)[place][1] <= SETTING]
-        for setting in small:
-            for lower in _lower_than(self._value(setting)):
-                for place in loud:
-                    others = () if place in small else _lower_than(self._value(place))
-                    any(self._set({setting: lower, place: other}) for other in others)
+        size = {place: draw[1] for place, draw in _places(self.best.record).items()}
+        settings = [place for place in loud if size[place] <= SETTING]
+        rest = [place for place in loud if size[place] > SETTING]
+        for place in (*settings, *rest[::-1]):
+            for lower in _lower_than(self._value(place)) if place in settings else (0,):
+                for other in rest:
+                    values = () if other == place else _other_than(self._value(other), size[other])
+                    any(self._set({place: lower, other: value}) for value in values)
 
     def _set(self, values: Mapping[Place, int]) -> bool:
         return self._try(_with(_places(self.best.record), values))
@@ -234,6 +236,11 @@ def _with(places: Places, values: Mapping[Place, int]) -> Sequence[Draw]:
 def _lower_than(value: int) -> Sequence[int]:
     """What may do instead of a value, the smallest first."""
     return sorted({*range(min(value, 3)), *(value >> by for by in (1, 2, 3) if value), *(value - 1,)} - {-1})
+
+
+def _other_than(value: int, n: int) -> Sequence[int]:
+    """What may do instead of the time or the place that something else was there for."""
+    return [*_lower_than(value), *(other for other in dict.fromkeys((value + 1, n - 1)) if value < other < n)]
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -121,7 +121,9 @@ class _Teller:
         return self._correspondence.label(event.link, event.data)
 
     def _peer(self, event: TraceEvent) -> str:
-        return next((name for name in self._ends[event.link] if name != event.node), ELSEWHERE)
+        exchange_of = event.link.rpartition(".")[0]  # an exchange that was lost is known at one end only
+        ends = [*self._ends[event.link], *self._ends[exchange_of]]
+        return next((name for name in ends if name != event.node), ELSEWHERE)
 
     def _arrive(self, event: TraceEvent) -> None:
         """Find the step that an arrival is the end of: what was sent before it on this way has been lost."""

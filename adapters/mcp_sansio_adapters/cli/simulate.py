@@ -16,6 +16,7 @@ import click
 
 from mcp_sansio.simulation import PROPERTIES, run_seed
 from mcp_sansio.simulation._outline import outline
+from mcp_sansio.simulation._situations import Situation
 from mcp_sansio.simulation._story import tell
 from mcp_sansio_adapters._campaign import Failure, NoScenario, Result, explore, find_scenario, small
 
@@ -53,7 +54,7 @@ class Tally:
     runs: int = 0
     messages: int = 0
     situations: Counter[str] = attrs.field(factory=Counter[str])
-    broken: dict[str, list[int]] = attrs.field(factory=dict[str, list[int]])
+    broken: dict[str, list[Result]] = attrs.field(factory=dict[str, list[Result]])
     digest: Any = attrs.field(factory=lambda: blake2b(digest_size=16))
     begun: float = attrs.field(factory=time.monotonic)
 
@@ -64,7 +65,17 @@ class Tally:
         self.situations.update(result.situations)
         self.digest.update(result.digest.encode())
         if result.violation is not None:
-            self.broken.setdefault(result.violation[0], []).append(result.seed)
+            self.broken.setdefault(result.violation[0], []).append(result)
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """How often each situation that is worth reaching was reached, and those of the scenario itself."""
+        return {**{situation.value: 0 for situation in Situation}, **self.situations}
+
+    @property
+    def shortest(self) -> list[int]:
+        """For each property that broke the seed of the shortest world in which it did."""
+        return [min(of, key=lambda result: result.messages).seed for of in self.broken.values()]
 
     @property
     def failures(self) -> int:
@@ -108,7 +119,7 @@ def simulate_command(
 ) -> int:
     """Try many simulated worlds of clients, servers and faults, and say what breaks.
 
-    The first failure of each property is made small: the fewest messages in which it breaks. With --out it is
+    A failure of each property is made small: the fewest messages in which it breaks. With --out it is
     written as a trace, a diagram, a page and a test that fails until the mistake is mended. Exits with 1 if
     anything broke.
     """
@@ -119,9 +130,7 @@ def simulate_command(
         scenario = find_scenario(place)
     except NoScenario as error:
         raise click.UsageError(f"{error}.") from None
-    failures = [
-        small(run_seed(scenario, of[0], PROPERTIES), place) for of in tally.broken.values()
-    ]  # fmt: skip
+    failures = [small(run_seed(scenario, seed, PROPERTIES), place) for seed in tally.shortest]
     if as_json:
         show.print_json(_as_json(place, chosen, tally, failures, out, digest=digest))
     else:
@@ -169,13 +178,13 @@ def _watched(results: Iterable[Result], total: int, tally: Tally) -> Iterator[Re
 
 
 def _print(tally: Tally, failures: Sequence[Failure], out: Path | None, *, digest: bool) -> None:
+    for name, times in tally.reached.items():
+        click.echo(f"{times:8}  {name}")
     for failure in failures:
         files = "" if out is None else f" · {' '.join(map(str, failure.keep(out)))}"
         click.echo(f"{failure.line}{files}")
         if out is None:
             click.echo(f"\n{outline(tell(failure.shrunk.outcome.trace))}")
-    for name, times in sorted(tally.situations.items()):
-        click.echo(f"{times:8}  {name}")
     if digest:
         click.echo(tally.digest.hexdigest())
     verdict = f"{tally.failures} failed" if failures else "all held"
@@ -191,7 +200,7 @@ def _as_json(
         "scenario": place,
         "seeds": [chosen.start, chosen.stop - 1],
         "messages": tally.messages,
-        "situations": dict(sorted(tally.situations.items())),
+        "situations": tally.reached,
         **({"digest": tally.digest.hexdigest()} if digest else {}),
         "failures": [_failure(failure, tally, out) for failure in failures],
     }
@@ -204,7 +213,7 @@ def _failure(failure: Failure, tally: Tally, out: Path | None) -> dict[str, Any]
         "title": checker.title,
         "anchor": checker.anchor,
         "level": checker.level.value,
-        "seeds": tally.broken[checker.id],
+        "seeds": [result.seed for result in tally.broken[checker.id]],
         "text": "" if shrunk.outcome.violation is None else shrunk.outcome.violation.text,
         "messages": {"before": shrunk.before.messages, "after": shrunk.outcome.messages},
         "needed": [list(draw) for draw in shrunk.needed],
