@@ -88,5 +88,5 @@ class _Rewriting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
 
-    def answer(self, request: IncomingRequest, result: bytes, now: float) -> None:
-        self._server.answer(request, self._rewritten(result), now)
+    def answer(self, request: IncomingRequest, result: bytes, now: float, *, end: bytes = b"") -> None:
+        self._server.answer(request, self._rewritten(result + end), now)
