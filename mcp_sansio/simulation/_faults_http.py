@@ -109,7 +109,7 @@ def _buffered(pipe: Pipe, data: bytes) -> bool:
     return True
 
 
-def _silent_stream(pipe: Pipe, data: bytes) -> bool:
+def _silent_stream(_pipe: Pipe, data: bytes) -> bool:
     """Comments do not come through."""
     return b"\n:" in data and b"data:" not in data and not data.startswith(REPLY)
 
@@ -144,11 +144,15 @@ class _Second:
 EXCHANGES: Sequence[Fault] = (
     Fault("status", "exchange", "a proxy refuses a request", _status, rare=60, wild=6),
     Fault("unauthorized", "exchange", "credentials expire in the middle of a walk", _unauthorized, wild=4),
-    Fault("reply-lost", "exchange", "a request is served, its reply lost", _reply_lost, rare=60, replies=True),
+    Fault(
+        "reply-lost", "exchange", "a request is served, its reply lost", _reply_lost, rare=60, replies=True
+    ),
     Fault("reply-late", "exchange", "a reply is overtaken by others", _reply_late, wild=4, replies=True),
     Fault("head-only", "exchange", "a reply hangs after its head", _head_only, wild=20, replies=True),
     Fault("interim", "exchange", "a reply is announced", _interim, wild=4, replies=True),
-    Fault("buffered", "exchange", "a proxy keeps events for a while", _buffered, rare=8, wild=2, replies=True),
+    Fault(
+        "buffered", "exchange", "a proxy keeps events for a while", _buffered, rare=8, wild=2, replies=True
+    ),
     Fault("no-comments", "exchange", "comments are lost", _silent_stream, rare=2, wild=1, replies=True),
     Fault("request-twice", "exchange", "a request is served twice", _twice, rare=60, wild=8),
 )

@@ -26,6 +26,9 @@ CLOCKS = (*JUMPS, "back", "slow", "fast")
 NEVER_AGAIN = 1 << 62
 """After which index the clock of a node can be relied on whose rate was changed."""
 
+MOST_UNDER_WAY = 64
+"""So many messages are remembered between their sending and their arrival."""
+
 Id: TypeAlias = "int | str"
 Items: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -211,7 +214,7 @@ class Ledger:
         self.where: list[str] = []
         self.time: float = 0.0
         self._decode = msgspec.json.Decoder().decode
-        self._text: str | None = None
+        self._under_way: dict[str, Any] = {}
         self._object: Any = None
         self._take = {
             kinds.NODE: self._node,
@@ -310,12 +313,18 @@ class Ledger:
 
     def _read(self, event: TraceEvent) -> dict[str, Any] | None:
         """The message, decoded once for its sending and its arrival."""
-        if event.data is not self._text:
-            self._text = event.data
+        text, under_way = event.data, self._under_way
+        if event.kind == kinds.TAKEN and isinstance(text, str) and text in under_way:
+            self._object = under_way.pop(text)
+        else:
             try:
-                self._object = self._decode(bytes_of(event.data))
+                self._object = self._decode(bytes_of(text))
             except (msgspec.DecodeError, ValueError):
                 self._object = None
+            if event.kind == kinds.SENT and isinstance(text, str):
+                under_way[text] = self._object
+                if len(under_way) > MOST_UNDER_WAY:
+                    under_way.clear()
         message = self._object
         self.message = message if is_object(message) and message.get("jsonrpc") == "2.0" else None
         return self.message

@@ -132,8 +132,8 @@ def office_hour(
     server: Callable[..., ServerNode] = ServerNode,
     client: Callable[..., ClientNode] = ClientNode,
 ) -> None:
-    """One client, one server with 8 prompts in pages of 5: a change a minute, a read every ten seconds, a get
-    for every fourth of them. `server` and `client` make the nodes.
+    """One client, one server with 8 prompts in pages of 5: one of them changes every minute, a read every ten
+    seconds, a get for every fourth of them. `server` and `client` make the nodes.
     """
     hiccups = {"long-tail": 20, "split": 4, "cut-reset": 1000}
     armed = tuple(
@@ -147,7 +147,7 @@ def office_hour(
     load = Workload(world, "s1", ["c1"], until)
     load.prompts(8)
     world.add("c1", client("s1", ClientConfig(info=CLIENT)))
-    load.changes(60.0)
+    load.redefinitions(60.0)
     load.reads(10.0)
     load.gets(40.0)
 

@@ -50,6 +50,10 @@ class Workload:
         if used:
             self.repeat("changes", mean, partial(self._change, used))
 
+    def redefinitions(self, mean: float) -> None:
+        """Put one prompt anew now and then, so that the list stays as long as it is."""
+        self.repeat("redefinitions", mean, self._redefine)
+
     def _change(self, kinds: Sequence[Callable[[int], None]], choice: int) -> None:
         rest, kind = divmod(choice, len(kinds))
         kinds[kind](rest)

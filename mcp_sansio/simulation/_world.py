@@ -19,7 +19,7 @@ import attrs
 
 from . import _trace as kinds
 from ._links import EOF, REFUSED, RESET, Arming, Link, Pipe
-from ._node import Dial, Hangup, Node, Report, Write
+from ._node import Dial, Node, Report, Write
 from ._tape import Deviated, Tape
 from ._trace import Header, Trace, TraceEvent, text_of
 
@@ -62,7 +62,9 @@ class Clock:
 
 @attrs.define(eq=False)
 class Seat:
-    """A node in its world; `full` are the connections that hold all that they can."""
+    """A node in its world; `full` are the connections that hold all that they can, `waiting` those on which
+    something has arrived that is not welcome yet.
+    """
 
     node: Node
     tie: int
@@ -73,6 +75,7 @@ class Seat:
     down: bool = False
     links: dict[str, Link] = attrs.field(factory=dict[str, Link])
     full: set[str] = attrs.field(factory=set[str])
+    waiting: dict[str, Pipe] = attrs.field(factory=dict[str, Pipe])
 
 
 class World:
@@ -211,15 +214,16 @@ class World:
             raise
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
-        if self.audit is not None:
+        if self._audited < len(self.trace.events):
             self.show()
 
     def show(self) -> None:
         """Show the auditor what is new."""
-        events, audit = self.trace.events, self.audit
-        while audit is not None and self._audited < len(events):
-            self._audited += 1
-            audit(events[self._audited - 1])
+        events, audit, at = self.trace.events, self.audit, self._audited
+        while audit is not None and at < len(events):
+            self._audited = at + 1
+            audit(events[at])
+            at += 1
 
     def _pending(self) -> list[str]:
         timers = [f"{n} waits until {seat.due:g}" for n, seat in self.seats.items() if seat.due is not None]
@@ -233,19 +237,17 @@ class World:
         if seat.down:
             return
         for action in seat.node.actions(seat.clock.local(self.now), seat.full):
-            match action:
-                case Write(conn, data):
-                    self._write(seat, conn, data)
-                case Report(kind, fields):
-                    self._note(kinds.OBSERVED, name, "", [kind, fields])
-                case Dial(conn, to):
-                    self._dial(name, conn, to)
-                case Hangup(conn, reset):
-                    self._hang_up(seat, conn, reset=reset)
+            if isinstance(action, Report):
+                self._note(kinds.OBSERVED, name, "", [action.kind, action.data])
+            elif isinstance(action, Write):
+                self._write(seat, action.conn, action.data)
+            elif isinstance(action, Dial):
+                self._dial(name, action.conn, action.to)
+            else:
+                self._hang_up(seat, action.conn, reset=action.reset)
         self._rearm(name, seat)
-        for link in [*seat.links.values()]:
-            if link.pipes[link.peer(name)].arrived:
-                self._drain(link.pipes[link.peer(name)])
+        for pipe in [*seat.waiting.values()]:
+            self._drain(pipe)
 
     def _rearm(self, name: str, seat: Seat) -> None:
         due = seat.node.next_timeout()
@@ -335,12 +337,14 @@ class World:
 
     def _drain(self, pipe: Pipe) -> None:
         seat, name, conn = self.seats[pipe.receiver], pipe.receiver, pipe.link.name
-        while pipe.arrived and not (seat.frozen or seat.down):
+        seat.waiting.pop(conn, None)
+        while pipe.arrived:
             if name in pipe.link.over:
                 pipe.arrived.clear()
                 return
             item = pipe.arrived[0][0]
-            if isinstance(item, bytes) and not seat.node.reading(conn):
+            if seat.frozen or (isinstance(item, bytes) and not seat.node.reading(conn)):
+                seat.waiting[conn] = pipe
                 return
             item, self.cause = pipe.arrived.popleft()
             was_full = pipe.full
@@ -403,6 +407,7 @@ class World:
                 link.pipes[name].end(RESET)
         seat.links.clear()
         seat.full.clear()
+        seat.waiting.clear()
 
 
 def _as_it_is(_node: Node) -> None:
