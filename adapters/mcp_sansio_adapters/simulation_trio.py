@@ -12,8 +12,8 @@
 Trio runs in guest mode, and the world is its host: whenever the node is told something, trio's loop is turned
 until no task can go on, and its next deadline is the node's. No thread is started, for nobody ever waits.
 
-What trio has no public way for is pinned for as long as a node lives: the order in which tasks run comes from
-`trio._core._run._r`, which is seeded, and follows from the seed only with `_ALLOW_DETERMINISTIC_SCHEDULING`.
+What trio has no public way for is pinned while a node lives: the order in which tasks run comes from
+`trio._core._run._r`, which is seeded, and follows from that only with `_ALLOW_DETERMINISTIC_SCHEDULING`.
 Both names are private; `Unpinned` is raised where they are gone. The code itself must ask nobody else for time
 and chance, and start no threads: the adapters' own clock is the world's meanwhile, `jitter` is the caller's to
 give, and prompts are served by functions that do not block. Trio runs once in a thread, so there is one such
@@ -271,16 +271,20 @@ class TrioNode(Node):
         self._clock.now, self._clock.due = now, math.inf
         self._party = Party(self.name, self._begin, self._party.dials)
         self._scope = trio.CancelScope()
+        try:
+            trio.lowlevel.start_guest_run(
+                self._run,
+                run_sync_soon_threadsafe=self._ticks.append,
+                done_callback=self._done,
+                host_uses_signal_set_wakeup_fd=True,
+                restrict_keyboard_interrupt_to_checkpoints=True,
+                clock=self._clock,
+                instruments=[self._clock],
+            )
+        except RuntimeError:  # trio runs already
+            self._pins.__exit__(None, None, None)
+            raise
         self._running = True
-        trio.lowlevel.start_guest_run(
-            self._run,
-            run_sync_soon_threadsafe=self._ticks.append,
-            done_callback=self._done,
-            host_uses_signal_set_wakeup_fd=True,
-            restrict_keyboard_interrupt_to_checkpoints=True,
-            clock=self._clock,
-            instruments=[self._clock],
-        )
         self._turn(now)
 
     def opened(self, conn: str, now: float) -> None:
