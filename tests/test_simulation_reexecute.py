@@ -68,7 +68,9 @@ def without(trace: Trace, index: int) -> Trace:
 
 
 def where(trace: Trace, kind: str) -> Iterator[int]:
-    return (event.index for event in trace if event.kind == kind)
+    """Events of a kind; but when a server announces a change, if ever, is decided by when output is pulled."""
+    chosen = (event for event in trace if event.kind == kind)
+    return (event.index for event in chosen if "list_changed" not in str(event.data))
 
 
 @each

@@ -58,6 +58,10 @@ NEEDS: Mapping[str, tuple[Evidence, ...]] = {
     "S8a": (Evidence.READING,),
     "S11": (Evidence.EDITS,),
     "S12": (Evidence.CLOSING,),
+    "L2": (Evidence.ENDS, Evidence.EDITS),
+    "L3": (Evidence.CLIENT, Evidence.REPORTS),
+    "L6": (Evidence.ENDS,),
+    "L7": (Evidence.REST,),
 }
 """What properties need beside what their kinds of events say."""
 
