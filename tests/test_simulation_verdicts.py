@@ -91,6 +91,12 @@ def test_an_empty_end_is_judged_for_what_needs_nothing_else() -> None:
     assert "no server" in missing(made(("node", "c", "", "client")))["S8"]
 
 
+def test_only_who_was_told_to_close_ends_in_good_order() -> None:
+    node = ("node", "s", "", "server")
+    assert "S12" in missing(made(node))
+    assert "S12" not in missing(made(node, ("op", "s", "", ["close", {}])))
+
+
 def test_where_messages_were_lost_nothing_is_said() -> None:
     trace = recording("modern-client")
     trace.add(trace.events[-1].time, "fault", "client-1", "client-1/1", data=["lost", {"bytes": 7}])

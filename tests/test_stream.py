@@ -66,7 +66,7 @@ def test_an_answer_to_an_older_request_of_the_same_id_is_refused() -> None:
 
 
 def test_an_answer_that_waits_is_withdrawn_by_a_cancellation() -> None:
-    """ "Servers MUST NOT send any further messages for it": not what they had not written yet either."""
+    """Servers "MUST NOT send any further messages for it": not what they had not written yet either."""
     peer = legacy()
     peer.request(1, "ping", None)
     peer.request(2, "ping", None)
