@@ -7,7 +7,7 @@ owed is still written; then the stream is done.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,8 @@ class Stream:
         self._carrier: Carrier | None = None
         self._outbox: deque[Send | Marker] = deque()
         self._pending = 0
+        self._unwritten: Counter[RequestId] = Counter()
+        self._withdrawn: set[RequestId] = set()
         self._owed: dict[RequestId, Owed] = {}
         self._listeners: dict[RequestId | None, Listener] = {}
         self._outlet: Outlet | None = None  # of the message that is being received
@@ -144,6 +146,8 @@ class Stream:
             return
         self.drop_owed(reason)
         self._outbox.clear()
+        self._unwritten.clear()
+        self._withdrawn.clear()
         self._pending = 0
         self.receive_eof(reason, now)
 
@@ -160,6 +164,8 @@ class Stream:
             message = entry.pull() if isinstance(entry, Marker) else entry
             if message is not None:
                 self._pending -= len(message.data) if isinstance(entry, Send) else 0
+                if self._is_withdrawn(message):
+                    continue
                 self._end_if_idle()
                 return message
         self._end_if_idle()
@@ -184,6 +190,8 @@ class Stream:
     ) -> None:
         """Send a response; one of a batch waits for the others, and counts as output that waits."""
         if batch is None:
+            if outlet is None and wire_id is not None:
+                self._unwritten[wire_id] += 1
             self.send(Send(message, id=wire_id), outlet)
             return
         batch.parts.append(message)
@@ -273,9 +281,13 @@ class Stream:
         return wire_id in self._owed or wire_id in self._listeners
 
     def cancel(self, wire_id: RequestId, reason: str | None) -> None:
-        """The client gives up on a request, or stops listening; an unknown id means nothing."""
+        """The client gives up on a request, or stops listening; an unknown id means nothing. An answer that
+        waits to be written is none any more: servers "MUST NOT send any further messages for" the request.
+        """
         owed = self._owed.get(wire_id)
         if owed is None:
+            if wire_id in self._unwritten:
+                self._withdrawn.add(wire_id)
             self.end_listener(wire_id, "cancelled by the client")
             return
         self._drop(owed, ReplyInput.CANCEL, reason)
@@ -292,6 +304,18 @@ class Stream:
             batch.outlet.end()
 
     # --- inside ---
+
+    def _is_withdrawn(self, message: Send) -> bool:
+        """Whether a message that is to be written answers a request which was cancelled meanwhile."""
+        wire_id = message.id
+        if wire_id is None or message.method is not None or wire_id not in self._unwritten:
+            return False
+        self._unwritten[wire_id] -= 1
+        if not self._unwritten[wire_id]:
+            del self._unwritten[wire_id]
+        withdrawn = wire_id in self._withdrawn
+        self._withdrawn.discard(wire_id)
+        return withdrawn
 
     def _drop(self, owed: Owed, how: ReplyInput, reason: str | None) -> None:
         """A request is not answered; those of its batch that are, still go out."""

@@ -65,6 +65,28 @@ def test_an_answer_to_an_older_request_of_the_same_id_is_refused() -> None:
     assert reply["result"]["messages"][0]["content"]["text"] == "new"
 
 
+def test_an_answer_that_waits_is_withdrawn_by_a_cancellation() -> None:
+    """Servers "MUST NOT send any further messages for it": not what they had not written yet either."""
+    peer = legacy()
+    peer.request(1, "ping", None)
+    peer.request(2, "ping", None)
+    peer.notify("notifications/cancelled", {"requestId": 1})
+    peer.notify("notifications/cancelled", {"requestId": 1})
+    assert [message["id"] for message in peer.sent()] == [2]
+    peer.notify("notifications/cancelled", {"requestId": 2})  # too late
+    peer.request(1, "ping", None)
+    peer.request(2, "ping", None)
+    assert [message["id"] for message in peer.sent()] == [1, 2]
+
+
+def test_who_asks_twice_under_one_id_has_one_answer_withdrawn() -> None:
+    peer = legacy()
+    peer.request(1, "ping", None)
+    peer.request(1, "ping", None)
+    peer.notify("notifications/cancelled", {"requestId": 1})
+    assert [message["id"] for message in peer.sent()] == [1]
+
+
 def test_a_request_that_came_from_nowhere_cannot_be_answered() -> None:
     peer = Peer()
     (asked,) = held(peer, 1)

@@ -103,7 +103,7 @@ class Recorder:
 
     `redact` is applied before anything is written. A message that it cannot be applied to, for it is no
     JSON, is left out. `headers` are further ones whose values are hidden. `clock` gives the time where
-    there is no machine that was told one.
+    there is no machine that was told one. `source` is that of the trace's header.
     """
 
     def __init__(
@@ -113,6 +113,7 @@ class Recorder:
         clock: Callable[[], float] = now,
         *,
         headers: tuple[str, ...] = (),
+        source: str = "recording",
     ) -> None:
         self.clock = clock
         self.redact = redact
@@ -121,7 +122,7 @@ class Recorder:
         self._events = 0
         self._parties: dict[str, int] = {}
         self._lock = Lock()  # parties may live in several threads
-        self._put(Header(source="recording"))
+        self._put(Header(source=source))
 
     def of_client(self) -> Recording:
         """The recording of a new client."""

@@ -12,12 +12,12 @@
 Trio runs in guest mode, and the world is its host: whenever the node is told something, trio's loop is turned
 until no task can go on, and its next deadline is the node's. No thread is started, for nobody ever waits.
 
-What trio has no public way for had to be pinned, and is, for as long as a node lives: the order in which tasks
-run comes from `trio._core._run._r`, which is seeded, and is the same each time only with
-`_ALLOW_DETERMINISTIC_SCHEDULING`. Both names are private; `Unpinned` is raised where they are gone. The code
-itself must ask nobody else for time and chance: the adapters' own clock is the world's meanwhile, and a
-`jitter` is the caller's to give. Trio runs once in a thread, so there is one such node at a time; and waiting
-for all tasks to be blocked (`trio.testing`) is not for guests of this host.
+What trio has no public way for is pinned while a node lives: the order in which tasks run comes from
+`trio._core._run._r`, which is seeded, and follows from that only with `_ALLOW_DETERMINISTIC_SCHEDULING`.
+Both names are private; `Unpinned` is raised where they are gone. The code itself must ask nobody else for time
+and chance, and start no threads: the adapters' own clock is the world's meanwhile, `jitter` is the caller's to
+give, and prompts are served by functions that do not block. Trio runs once in a thread, so there is one such
+node at a time; and `trio.testing.wait_all_tasks_blocked` never returns.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Container, Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from random import Random
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import trio
-import trio._core._run as pinned
+from trio._core import _run as pinned  # pyright: ignore[reportPrivateUsage]  # see above
 
 from mcp_sansio import Event
 from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Report, Write
 from mcp_sansio.simulation._reports import report
 from mcp_sansio.simulation._trace import NODE
 
-from . import _defaults
+from ._defaults import shown_by
 
 __all__ = ["Party", "TrioNode", "Unpinned", "WorldStream"]
 
 FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
+DICE = "_r"
 TICKS = 1_000_000
 """After so many turns of trio's loop without any time passing, something spins."""
 
@@ -99,8 +101,9 @@ class WorldStream(trio.abc.Stream):
         """Write, and wait while the connection holds all that it can."""
         await trio.lowlevel.checkpoint()
         self._check()
+        self.room = trio.Event()
         self._party.act(Write(self.conn, bytes(data)))
-        await self.wait_send_all_might_not_block()
+        await self.room.wait()
 
     async def wait_send_all_might_not_block(self) -> None:
         """Wait until there is room."""
@@ -109,7 +112,7 @@ class WorldStream(trio.abc.Stream):
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """What has come; nothing at the end."""
         await trio.lowlevel.checkpoint()
-        while not (self._input or self._end):
+        while self._closed or not (self._input or self._end):
             self._check()
             self._news = trio.Event()
             await self._news.wait()
@@ -238,7 +241,7 @@ class TrioNode(Node):
         self._running = False
         self._outcome: Any = None
 
-    def __enter__(self) -> TrioNode:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -252,64 +255,73 @@ class TrioNode(Node):
     def close(self) -> None:
         """End it: what runs is cancelled, and given all the time that it takes to end."""
         self._scope.cancel()
-        while self._running:
+        while self._lives():
             self._turn(self._clock.now)
-            if self._running and self._clock.due == math.inf:
+            if self._lives() and self._clock.due == math.inf:
                 raise RuntimeError(f"{self.name} does not end")
             self._clock.now = max(self._clock.now, self._clock.due)
 
     # --- what the world tells ---
 
     def start(self, now: float) -> None:
+        """Begin, or begin anew."""
         self.close()
         self._pins = _pinned(self._seed, self._clock)
         self._pins.__enter__()
         self._clock.now, self._clock.due = now, math.inf
         self._party = Party(self.name, self._begin, self._party.dials)
         self._scope = trio.CancelScope()
+        try:
+            trio.lowlevel.start_guest_run(
+                self._run,
+                run_sync_soon_threadsafe=self._ticks.append,
+                done_callback=self._done,
+                host_uses_signal_set_wakeup_fd=True,
+                restrict_keyboard_interrupt_to_checkpoints=True,
+                clock=self._clock,
+                instruments=[self._clock],
+            )
+        except RuntimeError:  # trio runs already
+            self._pins.__exit__(None, None, None)
+            raise
         self._running = True
-        trio.lowlevel.start_guest_run(
-            self._run,
-            run_sync_soon_threadsafe=self._ticks.append,
-            done_callback=self._done,
-            host_uses_signal_set_wakeup_fd=True,
-            restrict_keyboard_interrupt_to_checkpoints=True,
-            clock=self._clock,
-            instruments=[self._clock],
-        )
         self._turn(now)
 
     def opened(self, conn: str, now: float) -> None:
+        """A connection can be used."""
         self._party.opened(conn)
         self._turn(now)
 
     def receive(self, conn: str, data: bytes, now: float) -> None:
+        """Bytes have arrived."""
         stream = self._party.streams.get(conn)
         if stream is not None:
             stream.feed(data)
         self._turn(now)
 
     def closed(self, conn: str, how: str, now: float) -> None:
+        """A connection is over."""
         self._party.closed(conn, how)
         self._turn(now)
 
     def next_timeout(self) -> float | None:
-        return self._clock.due if self._running and self._clock.due < math.inf else None
+        """Trio's next deadline."""
+        return self._clock.due if self._lives() and self._clock.due < math.inf else None
 
     def handle_timeout(self, now: float) -> None:
+        """The deadline has come."""
         self._turn(now)
 
     def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:
+        """The workload wants something."""
         self._party.asked(verb, data)
         self._turn(now)
 
     def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
+        """What the code wants done. Who has written goes on where there is room."""
         while True:
             while self._party.actions:
-                action = self._party.actions.popleft()
-                yield action
-                if isinstance(action, Write) and action.conn in full:
-                    self._party.streams[action.conn].room = trio.Event()
+                yield self._party.actions.popleft()
             freed = [s for conn, s in self._party.streams.items() if conn not in full and not s.room.is_set()]
             for stream in freed:
                 stream.room.set()
@@ -318,6 +330,7 @@ class TrioNode(Node):
             self._turn(now)
 
     def observe(self) -> Mapping[str, Any]:
+        """What the code says of its state."""
         return self._party.observe()
 
     def _begin(self) -> None:
@@ -332,16 +345,17 @@ class TrioNode(Node):
     def _turn(self, now: float) -> None:
         """Let trio go on until no task can."""
         self._clock.now = now
-        if not self._running:
-            return
         self._clock.quiet = 0
         for _ in range(TICKS):
-            self._ticks.popleft()()
-            if not self._running:
-                self._outcome.unwrap()
-            if not self._running or self._clock.quiet > 1:  # what was said to the loop itself has been heard
+            if not self._lives() or self._clock.quiet > 1:  # what was said to the loop itself has been heard
                 return
+            self._ticks.popleft()()
+            if not self._lives():
+                self._outcome.unwrap()
         raise RuntimeError(f"{self.name} never waits")
+
+    def _lives(self) -> bool:
+        return self._running
 
     def _done(self, outcome: Any) -> None:
         self._running = False
@@ -352,15 +366,15 @@ class TrioNode(Node):
 @contextmanager
 def _pinned(seed: int, clock: _Clock) -> Generator[None]:
     """For the block trio's scheduling follows from the seed, and the adapters' time is the world's."""
-    if not hasattr(pinned, FLAG) or not hasattr(getattr(pinned, "_r", None), "seed"):
-        raise Unpinned(f"trio {trio.__version__} has no {FLAG}, or no _r to be seeded")
-    before = getattr(pinned, FLAG)
-    state = pinned._r.getstate()
+    before, dice = getattr(pinned, FLAG, None), getattr(pinned, DICE, None)
+    if before is None or not isinstance(dice, Random):
+        raise Unpinned(f"trio {trio.__version__} has no {FLAG}, or no {DICE} to be seeded")
+    state = dice.getstate()
     setattr(pinned, FLAG, True)
-    pinned._r.seed(seed)
+    dice.seed(seed)
     try:
-        with _defaults.shown_by(clock.current_time):
+        with shown_by(clock.current_time):
             yield
     finally:
         setattr(pinned, FLAG, before)
-        pinned._r.setstate(state)
+        dice.setstate(state)

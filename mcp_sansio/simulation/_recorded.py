@@ -7,6 +7,7 @@ functions that are never called.
 
 from __future__ import annotations
 
+import abc
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
@@ -57,7 +58,7 @@ def _known(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in names}
 
 
-class _Recorded(Node):
+class _Recorded(Node, abc.ABC):
     """What both have in common: a wire for each connection, and how it ends."""
 
     def __init__(self) -> None:
@@ -100,8 +101,9 @@ class _Recorded(Node):
                 del self._wires[conn]
                 yield Hangup(conn)
 
+    @abc.abstractmethod
     def _event(self) -> Event | None:
-        raise NotImplementedError
+        """The machine's next event."""
 
     def _ending(self, data: Mapping[str, Any], _now: float) -> None:
         self._reason = data["reason"]

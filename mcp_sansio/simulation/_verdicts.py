@@ -24,6 +24,8 @@ from ._trace import Trace, TraceEvent, bytes_of
 PEER = "peer of "
 OTHER = {"client": "server", "server": "client"}
 CANCELLED = "notifications/cancelled"
+LOST = "lost"
+"""The fault that stands for messages that passed unrecorded."""
 
 
 class Evidence(Enum):
@@ -56,6 +58,10 @@ NEEDS: Mapping[str, tuple[Evidence, ...]] = {
     "S8a": (Evidence.READING,),
     "S11": (Evidence.EDITS,),
     "S12": (Evidence.CLOSING,),
+    "L2": (Evidence.ENDS, Evidence.EDITS),
+    "L3": (Evidence.CLIENT, Evidence.REPORTS),
+    "L6": (Evidence.ENDS,),
+    "L7": (Evidence.REST,),
 }
 """What properties need beside what their kinds of events say."""
 
@@ -89,6 +95,8 @@ class Verdict:
 def verdicts(trace: Trace, checks: Iterable[type[Checker]]) -> list[Verdict]:
     """What a trace says of each property; of a recording, both ends of every connection are judged."""
     whole = trace if trace.header.source == "world" else both_ends(trace)
+    if any(event.kind == kinds.FAULT and event.data[0] == LOST for event in whole):
+        return [Verdict(check, "some of the messages were not recorded") for check in checks]
     found = _evidence(whole)
     return [_verdict(whole, check, found) for check in checks]
 

@@ -9,13 +9,14 @@ import attrs
 import click
 
 from mcp_sansio.simulation import PROPERTIES, replay
-from mcp_sansio.simulation._checking import Checker, Violated, recheck
+from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._mermaid import mermaid
 from mcp_sansio.simulation._outline import outline
 from mcp_sansio.simulation._page import page
 from mcp_sansio.simulation._story import tell
 from mcp_sansio.simulation._tape import Deviated
 from mcp_sansio.simulation._trace import VERDICT, Trace
+from mcp_sansio.simulation._verdicts import Verdict, verdicts
 from mcp_sansio_adapters._campaign import NoScenario, find_scenario, place_of, small
 
 from . import show
@@ -63,32 +64,35 @@ def check(trace: Trace, *, strict: bool, as_json: bool) -> int:
 
     Exits with 1 if one that MUST hold does not, or one that this library promises of itself.
     """
-    broken = {violated.property: violated for violated in recheck(trace, PROPERTIES)}
-    rows = [(checker, broken.get(checker.id)) for checker in PROPERTIES]
+    found = verdicts(trace, PROPERTIES)
     if as_json:
-        show.print_json({"properties": [_as_json(*row) for row in rows]})
+        show.print_json({"properties": [_as_json(verdict) for verdict in found]})
     else:
-        for row in rows:
-            click.echo(_line(*row))
-    counts = [
-        checker for checker, violated in rows if violated and (strict or checker.level.value != "SHOULD")
-    ]
-    say(f"{len(trace)} events, {len(rows)} properties: {f'{len(broken)} broken' if broken else 'all held'}")
+        for verdict in found:
+            click.echo(_line(verdict))
+    broken = [verdict.checker.level.value for verdict in found if verdict.violation is not None]
+    held, other = sum(v.judged for v in found) - len(broken), sum(not v.judged for v in found)
+    say(f"{len(trace)} events: {held} properties held, {len(broken)} broken, {other} not judged")
+    counts = [level for level in broken if strict or level != "SHOULD"]
     return Exit.REFUSED if counts else Exit.DONE
 
 
-def _as_json(checker: type[Checker], violated: Violated | None) -> dict[str, Any]:
-    verdict = {} if violated is None else {"text": violated.text, "event": violated.index}
+def _as_json(verdict: Verdict) -> dict[str, Any]:
+    checker, violated = verdict.checker, verdict.violation
     named = {"id": checker.id, "title": checker.title, "anchor": checker.anchor, "level": checker.level.value}
-    return {**named, "held": violated is None, **verdict}
+    if not verdict.judged:
+        return {**named, "judged": False, "missing": verdict.missing}
+    said = {} if violated is None else {"text": violated.text, "event": violated.index}
+    return {**named, "judged": True, "held": violated is None, **said}
 
 
-def _line(checker: type[Checker], violated: Violated | None) -> str:
-    verdict = "held  " if violated is None else "BROKEN"
-    line = f"{checker.id:4}  {checker.level.value:7}  {verdict}  {checker.title:36}  {checker.anchor}"
-    return (
-        line if violated is None else f"{line}\n      {show.one_line(violated.text)} (event {violated.index})"
-    )
+def _line(verdict: Verdict) -> str:
+    checker, violated = verdict.checker, verdict.violation
+    said = "-     " if not verdict.judged else "held  " if violated is None else "BROKEN"
+    line = f"{checker.id:4}  {checker.level.value:7}  {said}  {checker.title:36}  {checker.anchor}"
+    if violated is None:
+        return line if verdict.judged else f"{line}\n      not judged: {verdict.missing}"
+    return f"{line}\n      {show.one_line(violated.text)} (event {violated.index})"
 
 
 # --- render -------------------------------------------------------------------------------------------
