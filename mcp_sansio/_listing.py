@@ -310,10 +310,11 @@ class Listing:
         self._eager, self._retrying = self._eager or self._retrying, False
 
     def _first_page(self, now: float, *, restarted: bool) -> None:
-        """Ask for the first page. What has been announced so far is thereby acted on."""
-        if self._burst.fire(now):
+        """Ask for the first page. What has been announced so far is thereby acted on, whoever asked first."""
+        held = self._burst.fire(now)
+        if held:
             self._client.cancel_timer(self._calmed)
-        eager, self._eager = self._eager, False
+        eager, self._eager = self._eager or held, False
         self._waiters.started()
         call = self._request(None, 0, now)
         collector = Collector(self.spec, self._memory, self.config.max_items)

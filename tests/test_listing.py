@@ -339,6 +339,21 @@ def test_a_change_during_a_walk_leaves_its_list_stale_and_one_more_walk_follows(
     assert asking.walks() == 2
 
 
+@both_eras
+def test_a_change_that_a_callers_walk_was_to_bring_is_fetched_though_the_caller_gives_up(version: str) -> None:
+    asking = Asking(version)
+    asking.listed()
+    asking.changed()
+    asking.page(["a"], "1")
+    asking.changed()  # held, for the walk that the first change caused is under way
+    asking.page(["b"])
+    op = asking.prompts.list(asking.now)
+    asking.prompts.cancel(op, asking.now)
+    asking.page(["a", "c"])
+    assert names(asking.prompts.snapshot) == ["a", "c"]
+    assert asking.prompts.listing.fresh(asking.now)
+
+
 def test_the_epoch_of_a_walk_is_that_of_its_first_page_not_of_its_last() -> None:
     asking = Asking(listing=LAZY)
     op = asking.prompts.list(0.0)
