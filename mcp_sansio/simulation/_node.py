@@ -9,9 +9,12 @@ itself, a node reports: `Report` is what an application would have been told.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from ._state_key import StateKey
 
 
 @attrs.frozen
@@ -117,3 +120,7 @@ class Node:
     def observe(self) -> Mapping[str, Any]:
         """The state that matters when all is quiet."""
         return {}
+
+    def state(self, key: StateKey) -> None:
+        """Add all that its behaviour depends on, if it is to be explored."""
+        key.walk(self)
