@@ -28,6 +28,7 @@ from ._client_node import ClientNode
 from ._fork import Frozen, forget
 from ._ledger import Ledger, Version
 from ._pair import Pair
+from ._properties import PROPERTIES
 from ._run import Quiescence
 from ._scenarios import CLIENT, KEYS, SERVER
 from ._server_node import ServerNode
@@ -35,7 +36,7 @@ from ._state_key import StateKey
 from ._trace import VERDICT, Header, Trace, TraceEvent
 
 PATIENCE = 1.0
-TTL = 60.0
+TTL = 0.5
 
 C, S = "c1", "s1"
 
@@ -373,6 +374,10 @@ def cycle(after: list[list[int]], edges: Iterable[tuple[int, int]]) -> list[int]
     return rest or None
 
 
-def explore(scope: Scope, checks: Iterable[type[Checker]]) -> Explored:
+SMALL = Scope(changes=2, losses=1, quiet=0.0, cancels=0, expiries=0)
+FULL = Scope()
+
+
+def explore(scope: Scope = FULL, checks: Iterable[type[Checker]] = PROPERTIES) -> Explored:
     """Explore a scope of the library as it is."""
     return Explorer(scope, checks).run()

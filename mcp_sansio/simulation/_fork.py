@@ -23,7 +23,8 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._sealing import Keys
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio._catalogue import CatalogueSnapshot
-from mcp_sansio._snapshot import ListSpec, Snapshot, _Read
+from mcp_sansio._memory import ListSpec, PageRead
+from mcp_sansio._snapshot import Snapshot
 
 from ._server_node import entry
 
@@ -32,7 +33,7 @@ T = TypeVar("T")
 SHARED = (ClientConfig, ListingConfig, ServerConfig, PromptServerConfig, ListSpec, Keys)
 """Of these there are few."""
 
-IMMUTABLE = (Snapshot, CatalogueSnapshot, _Read)
+IMMUTABLE = (Snapshot, CatalogueSnapshot, PageRead)
 """Of these there are many, each known by itself alone."""
 
 

@@ -37,7 +37,7 @@ SETTLED: Final = frozenset(
         *("_abandoned", "_left", "_classify", "_make", "_pace", "_asks", "_principals", "name", "_to", "note"),
         *("_plain", "_welcome", "meta", "_quiet", "_max_wait", "methods", "_max_items", "_head_size", "_limit"),
         *("_max_depth", "_on_message", "on_change", "_watchers", "_max_prompts", "key", "notification"),
-        *("_rounds", "_unbatched", "members", "wants_progress", "_tried", "_version_probed", "info"),
+        *("_rounds", "wants_progress", "_tried", "_version_probed", "info", "recognizes", "_named"),
         # leads back to what is walked anyway
         *("_client", "ListLayer.client", "ServerLayer.server", "PromptServer.server", "_server", "_stream"),
         *("_machine", "stream", "PromptServer.catalogue", "_endpoint", "_owner", "Commands._listing"),
@@ -46,7 +46,8 @@ SETTLED: Final = frozenset(
         *("messages_received", "_conns", "_clock", "received", "token", "peer", "tag"),
         # follows from what else is in the key
         *("PromptServer._pages", "_pages_of", "_encoded", "Memory._items", "Collector.by_name", "_seen"),
-        *("_looked_at", "Snapshot.by_name", "page", "_Read.items", "_awake"),
+        *("_looked_at", "Snapshot.by_name", "page", "values", "names", "problems", "begin", "end", "_awake"),
+        *("_recognized", "recognized", "PromptServer._handlers", "Catalogue._entries"),
     )
 )
 """Attributes, by themselves or with the class that has them, that the key leaves out."""
