@@ -43,9 +43,9 @@ class ListSpec:
 @attrs.frozen(eq=False)
 class PageRead:
     """A page that has been read. `values` are its items, as far as they could be read, and `names` theirs;
-    `problems` say what is wrong with the others. `text` is where its items stand, with the bracket that ends
-    them, and `frame` the page with one number in their place, which stands at `begin`. Where no such text can
-    be found, or not all items are good, it is empty, and the frame is the page, or nothing.
+    `problems` say what is wrong with the others. `frame` is the page with one number in place of its items,
+    which stands at `begin`. Where their text cannot be found, or not all are good, `begin` is 0, and the
+    frame is the page, or nothing.
     """
 
     page: Page
@@ -53,8 +53,12 @@ class PageRead:
     names: tuple[str, ...]
     problems: tuple[str, ...]
     frame: bytes
-    text: bytes = b""
     begin: int = 0
+
+    @property
+    def text(self) -> bytes:
+        """The items, with the bracket that ends them."""
+        return b",".join(self.page.items) + b"]"
 
 
 class Memory:
@@ -88,8 +92,8 @@ class Memory:
             begin, text = 0, b""
         frame = _frame(raw, begin, begin + len(text) - 1) if begin else raw
         if not _complete(frame):  # which is nothing in the legacy era, but another may follow
-            frame, text = b"", b""
-        return PageRead(page, values, names, problems, frame, text, begin)
+            begin, frame = 0, b""
+        return PageRead(page, values, names, problems, frame, begin)
 
     def keep(self, pages: tuple[PageRead, ...]) -> None:
         """Remember a complete walk, and nothing older."""
@@ -118,9 +122,10 @@ class Memory:
 
     def _reread(self, index: int, before: PageRead, raw: bytes) -> PageRead | None:
         """Page `index` by what is known of its predecessor; None where that does not help."""
-        begin, text, old = before.begin, before.text, before.page.items
-        if not text:
+        begin, old = before.begin, before.page.items
+        if not begin:
             return before if before.frame == raw else None
+        text = before.text
         if raw.startswith(text, begin):
             frame = _frame(raw, begin, begin + len(text) - 1)
             if frame == before.frame:
@@ -129,8 +134,8 @@ class Memory:
             middle = b""
         else:
             end = raw.rfind(before.frame[begin + 1 : begin + 1 + _MARK])
-            text, frame = raw[begin : end + 1], _frame(raw, begin, end)
-            first, last, middle = _difference(old, before.text, text)
+            frame = _frame(raw, begin, end)
+            first, last, middle = _difference(old, text, raw[begin : end + 1])
         try:
             frame.decode()
             middle.decode()
@@ -148,8 +153,7 @@ class Memory:
             before.names[:first] + names + before.names[last:],
             problems,
             raw if problems else frame,
-            b"" if problems else text,
-            begin,
+            0 if problems else begin,
         )
 
 
