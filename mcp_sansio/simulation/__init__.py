@@ -3,8 +3,99 @@
 A seed makes a world; the same seed makes the same trace, byte for byte. See `docs/simulation.md`.
 """
 
+from ._checking import Auditor, Checker, Level, Violated, recheck
+from ._client_node import ClientNode
+from ._cuts import CANONICAL, Cut, CutReport, exhaust_cuts
+from ._explore import Explored, Scope, explore
+from ._faults import ALL as FAULTS
+from ._faults import Fault, Swarm
+from ._ledger import Ledger
+from ._links import Link, Pipe
+from ._mermaid import mermaid
+from ._node import Action, Dial, Hangup, Node, Report, Write
+from ._outline import outline
+from ._page import page
 from ._properties import PROPERTIES
-from ._run import campaign, replay, run, run_seed
-from ._scenarios import OFFICE_HOUR, TORTURE
+from ._recorded import RecordedClient, RecordedServer
+from ._reexecute import Difference, reexecute
+from ._regression import regression_test
+from ._run import Outcome, campaign, replay, run, run_seed
+from ._scenarios import OFFICE_HOUR, TORTURE, Scenario
+from ._server_node import ServerNode
+from ._shrink import Shrunk, shrink
+from ._situations import Situation
+from ._standard import SCENARIOS
+from ._story import Story, tell
+from ._tape import Deviated, Draw, Lenient, Seeded, Strict, Tape
+from ._trace import Header, Trace, TraceEvent
+from ._verdicts import Evidence, Verdict, verdicts
+from ._workload import Workload
+from ._world import Clock, Unsettled, World
 
-__all__ = ["OFFICE_HOUR", "PROPERTIES", "TORTURE", "campaign", "replay", "run", "run_seed"]
+__all__ = [
+    "CANONICAL",
+    "FAULTS",
+    "OFFICE_HOUR",
+    "PROPERTIES",
+    "SCENARIOS",
+    "TORTURE",
+    "Action",
+    "Auditor",
+    "Checker",
+    "ClientNode",
+    "Clock",
+    "Cut",
+    "CutReport",
+    "Deviated",
+    "Dial",
+    "Difference",
+    "Draw",
+    "Evidence",
+    "Explored",
+    "Fault",
+    "Hangup",
+    "Header",
+    "Ledger",
+    "Lenient",
+    "Level",
+    "Link",
+    "Node",
+    "Outcome",
+    "Pipe",
+    "RecordedClient",
+    "RecordedServer",
+    "Report",
+    "Scenario",
+    "Scope",
+    "Seeded",
+    "ServerNode",
+    "Shrunk",
+    "Situation",
+    "Story",
+    "Strict",
+    "Swarm",
+    "Tape",
+    "Trace",
+    "TraceEvent",
+    "Unsettled",
+    "Verdict",
+    "Violated",
+    "Workload",
+    "World",
+    "Write",
+    "campaign",
+    "exhaust_cuts",
+    "explore",
+    "mermaid",
+    "outline",
+    "page",
+    "recheck",
+    "reexecute",
+    "regression_test",
+    "replay",
+    "run",
+    "run_seed",
+    "shrink",
+    "tell",
+    "verdicts",
+]
