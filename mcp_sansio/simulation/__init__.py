@@ -7,8 +7,7 @@ from ._checking import Auditor, Checker, Level, Violated, recheck
 from ._client_node import ClientNode
 from ._cuts import CANONICAL, Cut, CutReport, exhaust_cuts
 from ._explore import Explored, Scope, explore
-from ._faults import ALL as FAULTS
-from ._faults import Fault, Swarm
+from ._faults import FAULTS, Fault, Swarm
 from ._ledger import Ledger
 from ._links import Link, Pipe
 from ._mermaid import mermaid

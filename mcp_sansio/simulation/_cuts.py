@@ -75,6 +75,7 @@ def _client(versions: tuple[str, ...]) -> ClientConfig:
 
 
 CANONICAL: Final = (canonical(MODERN_VERSIONS[-1:]), canonical(LEGACY_VERSIONS[-1:]))
+"""A session that has everything in it, in either era."""
 
 
 @attrs.frozen

@@ -253,9 +253,7 @@ class Explorer:
         due = any(kind == "timer" and (pair.due(name) or 0.0) <= pair.now for kind, name in pending)
         if due or any(len(pair.way[name]) >= self.scope.in_flight for name in (S, C)):
             return
-        left = {
-            kind: spent < getattr(self.scope, kind) for kind, spent in zip(_SPENT, budget, strict=True)
-        }
+        left = {kind: spent < getattr(self.scope, kind) for kind, spent in zip(_SPENT, budget, strict=True)}
         if left["changes"]:
             yield "changes", S
         for kind in ("lists", "gets"):

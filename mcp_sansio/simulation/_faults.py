@@ -259,6 +259,9 @@ HONEST = 6
 
 ALL: Sequence[Fault] = (*STREAM, *STRIKES)
 
+FAULTS: Sequence[Fault] = ALL
+"""Every kind of fault that needs no HTTP and no liar."""
+
 
 class Swarm:
     """Which faults strike in one run, and how often: drawn from the tape of a world."""

@@ -153,4 +153,6 @@ def office_hour(
 
 
 TORTURE = Scenario("torture", 20.0, torture, faults=(*ALL, *PEER))
+"""Twenty seconds under everything that the swarm draws."""
 OFFICE_HOUR = Scenario("office-hour", 3600.0, office_hour, faults=())
+"""An hour of a usual day."""

@@ -15,3 +15,4 @@ SCENARIOS: Mapping[str, str] = {
     "torture-http": "mcp_sansio.simulation._scenarios_http:TORTURE_HTTP",
     "office-hour-http": "mcp_sansio.simulation._scenarios_http:OFFICE_HOUR_HTTP",
 }
+"""Where the standard scenarios are, by name."""

@@ -32,10 +32,42 @@ HORIZON: Final = 1.0
 SETTLED: Final = frozenset(
     (
         # set once, when the object is made
-        *("config", "_config", "_listing", "serving", "spec", "_spec", "_limits", "limits", "_keys", "_states"),
+        *(
+            "config",
+            "_config",
+            "_listing",
+            "serving",
+            "spec",
+            "_spec",
+            "_limits",
+            "limits",
+            "_keys",
+            "_states",
+        ),
         *("announcements", "_announced", "_identity", "_owners", "_own_notifications", "layers", "_layers"),
-        *("_abandoned", "_left", "_classify", "_make", "_pace", "_asks", "_principals", "name", "_to", "note"),
-        *("_plain", "_welcome", "meta", "_quiet", "_max_wait", "methods", "_max_items", "_head_size", "_limit"),
+        *(
+            "_abandoned",
+            "_left",
+            "_classify",
+            "_make",
+            "_pace",
+            "_asks",
+            "_principals",
+            "name",
+            "_to",
+            "note",
+        ),
+        *(
+            "_plain",
+            "_welcome",
+            "meta",
+            "_quiet",
+            "_max_wait",
+            "methods",
+            "_max_items",
+            "_head_size",
+            "_limit",
+        ),
         *("_max_depth", "_on_message", "on_change", "_watchers", "_max_prompts", "key", "notification"),
         *("_rounds", "wants_progress", "_tried", "_version_probed", "info", "recognizes", "_named"),
         # leads back to what is walked anyway
@@ -52,7 +84,9 @@ SETTLED: Final = frozenset(
 )
 """Attributes, by themselves or with the class that has them, that the key leaves out."""
 
-TIMES: Final = frozenset(("_dial_at", "quiet_at", "total_at", "_since", "_first", "_last", "_judged", "began"))
+TIMES: Final = frozenset(
+    ("_dial_at", "quiet_at", "total_at", "_since", "_first", "_last", "_judged", "began")
+)
 PASSED: Final = frozenset(("_checked",))  # only whether it has
 RANKS: Final = {
     **dict.fromkeys(("wire_id", "asked", "id"), "request"),
