@@ -65,6 +65,7 @@ class Seeded:
         self._streams: dict[str, Callable[[int], int]] = {}
 
     def next(self, label: str, n: int) -> int:
+        """A value from 0 to n - 1."""
         stream = self._streams.get(label)
         if stream is None:
             stream = self._streams[label] = Stream(f"{self._seed} {label}").next
@@ -79,6 +80,7 @@ class Strict:
         self._done = 0
 
     def next(self, label: str, n: int) -> int:
+        """A value from 0 to n - 1."""
         expected = self._rest.popleft() if self._rest else None
         self._done += 1
         if expected is None or expected[:2] != (label, n):
@@ -95,6 +97,7 @@ class Lenient:
             self._rest[label].append(value)
 
     def next(self, label: str, n: int) -> int:
+        """A value from 0 to n - 1."""
         rest = self._rest.get(label)
         return min(rest.popleft(), n - 1) if rest else 0
 
