@@ -1,1 +1,1 @@
-"""Benchmarks: one question per file, answered by `python -m benchmarks.NAME` in a checkout."""
+"""Benchmarks: one question per file, answered side by side with what else there is by `python -m benchmarks`."""

@@ -1,0 +1,1 @@
+"""The contestants: each file drives one library, in a process and an environment of its own."""

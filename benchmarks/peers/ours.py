@@ -1,0 +1,161 @@
+"""mcp-sansio, as a contestant: the public classes, and its adapters where something has to be moved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from benchmarks import work
+from benchmarks.peers.job import Job
+from benchmarks.peers.ours_pair import End, House
+from mcp_sansio import LineWire, ListingConfig, PromptRendered, PromptRequested
+
+# --- in memory ---
+
+
+@asynccontextmanager
+async def list_cold(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A list, by a client that has forgotten everything: its memory is thrown away before each step."""
+    house = House(prompts, era=era)
+    end = house.ends[0]
+
+    def step() -> None:
+        end.prompts.list(house.now)
+        house.settle(end)
+
+    yield Job(step, lambda: end.listed, before=lambda: end.prompts.principal_changed(house.now))
+
+
+@asynccontextmanager
+async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is edited, and the list asked for again. Nothing is announced: the client just asks."""
+    house = House(prompts, era=era, announce=False)
+    end = house.ends[0]
+    house.calm()
+
+    def before() -> None:
+        nonlocal edited
+        edited = house.next_edit()
+
+    def step() -> None:
+        house.put(edited)
+        end.prompts.refresh(house.now)
+        house.settle(end)
+
+    edited = house.next_edit()
+    yield Job(step, lambda: end.listed, before=before, revision=lambda: house.revision)
+
+
+@asynccontextmanager
+async def list_unchanged(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The list is asked for again, past the cache."""
+    house = House(prompts, era=era)
+    end = house.ends[0]
+
+    def step() -> None:
+        end.prompts.refresh(house.now)
+        house.settle(end)
+
+    yield Job(step, lambda: end.listed)
+
+
+@asynccontextmanager
+async def get(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is rendered, both ways."""
+    house = House(prompts, era=era)
+    end = house.ends[0]
+    name = work.name(work.EDITED)
+
+    def step() -> None:
+        end.prompts.get(name, work.ARGUMENTS, house.now)
+        house.settle(end)
+
+    yield Job(step, lambda: _rendered(end))
+
+
+def _rendered(end: End) -> list[Any]:
+    return work.seen_messages(end.last.result.messages) if isinstance(end.last, PromptRendered) else []
+
+
+@asynccontextmanager
+async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The list is asked for while it is fresh: one command, one event."""
+    house = House(prompts, era=era)
+    end = house.ends[0]
+    house.settle(end)
+    prompts_client, client, now = end.prompts, end.client, house.now
+    prompts_client.list(now)
+    house.settle(end)
+
+    def step() -> None:
+        prompts_client.list(now)
+        end.last = client.next_event()
+
+    yield Job(step, lambda: end.listed)
+
+
+# --- the server alone ---
+
+
+@asynccontextmanager
+async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The bytes of a request go in, those of a reply come out."""
+    house = House(prompts, era=era, clients=0)
+    server, wire = house.server, LineWire(house.server.open(), house.now)
+    replies: list[bytes] = []
+
+    def ask(line: bytes) -> None:
+        nonlocal replies
+        wire.receive_data(line, house.now)
+        while (event := server.next_event()) is not None:
+            if isinstance(event, PromptRequested):
+                house.prompt_server.answer(event, event.call(), house.now)
+        while server.next_ready() is not None:
+            replies = wire.data_to_send()
+
+    for line in work.initialize() if era == "legacy" else []:
+        ask(line + b"\n")
+    line = work.ask(method, era) + b"\n"
+    yield Job(lambda: ask(line), lambda: work.seen_reply(b"".join(replies)))
+
+
+# --- changes ---
+
+
+@asynccontextmanager
+async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is edited, and everybody is told. Clients take note, and ask when they are asked."""
+    house = House(100, era=era, clients=listeners, listing=ListingConfig(eager=False))
+    house.calm()
+    for end in house.ends:
+        end.prompts.list(house.now)
+        house.settle(end)
+    edited = house.next_edit()
+
+    def before() -> None:
+        nonlocal edited
+        edited = house.next_edit()
+        for end in house.ends:
+            end.prompts.list(house.now)
+            house.settle(end)
+            end.heard = 0
+
+    def step() -> None:
+        house.put(edited)
+        house.calm()
+
+    heard = lambda: [min(end.heard for end in house.ends), max(end.heard for end in house.ends)]  # noqa: E731
+    yield Job(step, heard, before=before, units=listeners)
+
+
+JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
+    "list_cold": list_cold,
+    "list_changed": list_changed,
+    "list_unchanged": list_unchanged,
+    "get": get,
+    "cached_hit": cached_hit,
+    "server_reply": server_reply,
+    "fan_out": fan_out,
+}
+REFUSED: Mapping[str, str] = {}

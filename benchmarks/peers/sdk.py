@@ -1,0 +1,306 @@
+"""The official Python SDK, `mcp`, as a contestant: its low-level `Server` and its `Client`, as its documentation has them.
+
+In memory the modern era is its direct dispatcher, where no bytes are made at all: the fastest way that it has. The legacy
+era is its memory streams. Servers have their prompts as objects, ready to be sent, and send pages by number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+from mcp.client import Client
+from mcp.server import NotificationOptions, Server
+from mcp.server.caching import CacheHint
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+
+from benchmarks import work
+from benchmarks.peers.job import Job
+
+MODES = {"modern": "auto", "legacy": "legacy"}
+
+
+class House:
+    """A server with the prompts of the benchmark, and who listens to it."""
+
+    def __init__(self, prompts: int, page: int = 100) -> None:
+        self.prompts = [types.Prompt(**spec) for spec in work.specs(prompts)]
+        self.names = {prompt.name for prompt in self.prompts}
+        self.page = page
+        self.revision = 0
+        self.bus = InMemorySubscriptionBus()
+        self.sessions: dict[int, Any] = {}
+        self.server = Server(
+            "benchmark",
+            version="1",
+            on_list_prompts=self.on_list,
+            on_get_prompt=self.on_get,
+            on_subscriptions_listen=ListenHandler(self.bus),
+            cache_hints={"prompts/list": CacheHint(ttl_ms=60_000)},
+        )
+
+    async def on_list(self, ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        """One page."""
+        self.sessions[id(ctx.session)] = ctx.session
+        begin = int(params.cursor) if params is not None and params.cursor else 0
+        end = begin + self.page
+        following = str(end) if end < len(self.prompts) else None
+        return types.ListPromptsResult(prompts=self.prompts[begin:end], next_cursor=following)
+
+    async def on_get(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """A rendered prompt; one of them edits another, for those who are in another process."""
+        if params.name == work.EDIT:
+            self.put(self.next_edit())
+            await self.announce("modern")
+            await self.announce("legacy")
+            return rendered("done")
+        if params.name not in self.names:
+            raise ValueError(params.name)
+        return rendered(work.render(params.arguments or {}))
+
+    def next_edit(self) -> types.Prompt:
+        """The prompt as it will be after one more edit."""
+        self.revision += 1
+        return types.Prompt(**work.spec(work.EDITED, self.revision))
+
+    def put(self, edited: types.Prompt) -> None:
+        """Edit the list."""
+        self.prompts[work.EDITED] = edited
+
+    async def announce(self, era: str) -> None:
+        """Tell everybody that it has changed."""
+        if era == "modern":
+            await self.bus.publish(PromptsListChanged())
+        else:
+            for session in self.sessions.values():
+                await session.send_prompt_list_changed()
+
+    async def client(self, stack: AsyncExitStack, era: str, **options: Any) -> Client:
+        """A client that is connected in memory."""
+        return await stack.enter_async_context(Client(self.server, mode=MODES[era], **options))
+
+
+def rendered(text: str) -> types.GetPromptResult:
+    """A result of `prompts/get`."""
+    content = types.TextContent(type="text", text=text)
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+
+async def walk(client: Client) -> list[types.Prompt]:
+    """All pages, past the cache: this is what a list that changed costs."""
+    page = await client.list_prompts(cache_mode="bypass")
+    prompts = [*page.prompts]
+    while page.next_cursor is not None:
+        page = await client.list_prompts(cursor=page.next_cursor, cache_mode="bypass")
+        prompts += page.prompts
+    return prompts
+
+
+# --- in memory ---
+
+
+@asynccontextmanager
+async def list_again(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A list; every time is like the first."""
+    async with AsyncExitStack() as stack:
+        client = await House(prompts).client(stack, era)
+        listed: list[types.Prompt] = []
+
+        async def step() -> None:
+            nonlocal listed
+            listed = await walk(client)
+
+        yield Job(step, lambda: work.seen(listed))
+
+
+@asynccontextmanager
+async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is edited, and the list asked for again."""
+    async with AsyncExitStack() as stack:
+        house = House(prompts)
+        client = await house.client(stack, era)
+        edited = house.next_edit()
+        listed: list[types.Prompt] = []
+
+        def before() -> None:
+            nonlocal edited
+            edited = house.next_edit()
+
+        async def step() -> None:
+            nonlocal listed
+            house.put(edited)
+            listed = await walk(client)
+
+        yield Job(step, lambda: work.seen(listed), before=before, revision=lambda: house.revision)
+
+
+@asynccontextmanager
+async def get(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is rendered, both ways."""
+    async with AsyncExitStack() as stack:
+        client = await House(prompts).client(stack, era)
+        name = work.name(work.EDITED)
+        result = rendered("")
+
+        async def step() -> None:
+            nonlocal result
+            result = await client.get_prompt(name, work.ARGUMENTS)
+
+        yield Job(step, lambda: work.seen_messages(result.messages))
+
+
+@asynccontextmanager
+async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The list is asked for while its response cache has it: one page, so that it is one entry."""
+    async with AsyncExitStack() as stack:
+        client = await House(prompts, page=prompts).client(stack, era)
+        page = await client.list_prompts()
+
+        async def step() -> None:
+            nonlocal page
+            page = await client.list_prompts()
+
+        yield Job(step, lambda: work.seen(page.prompts))
+
+
+# --- the server alone ---
+
+
+@asynccontextmanager
+async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
+    """Bytes are made into messages and back as its stdio transport does; between them, memory streams."""
+    server = House(prompts, page=prompts).server
+    async with create_client_server_memory_streams() as (ours, theirs), asyncio.TaskGroup() as group:
+        running = group.create_task(server.run(*theirs, server.create_initialization_options()))
+        incoming, outgoing = ours
+        reply = b""
+
+        async def tell(line: bytes) -> None:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            await outgoing.send(SessionMessage(message))
+
+        async def hear() -> bytes:
+            received: Any = await incoming.receive()
+            text: str = received.message.model_dump_json(by_alias=True, exclude_unset=True)
+            return text.encode() + b"\n"
+
+        async def step() -> None:
+            nonlocal reply
+            await tell(line)
+            reply = await hear()
+
+        if era == "legacy":
+            asks, tells = work.initialize()
+            await tell(asks)
+            await hear()
+            await tell(tells)
+        line = work.ask(method, era)
+        yield Job(step, lambda: work.seen_reply(reply))
+        running.cancel()
+
+
+# --- changes ---
+
+
+class Listeners:
+    """Clients that hear of changes, and do something then."""
+
+    def __init__(self, house: House, era: str, react: Callable[[int], Any] | None) -> None:
+        self._house = house
+        self._era = era
+        self._react = react
+        self.clients: list[Client] = []
+        self.heard: list[int] = []
+        self.bells: list[asyncio.Event] = []
+        self.waiting = 0
+        self.done = asyncio.Event()
+
+    async def open(self, stack: AsyncExitStack, number: int) -> None:
+        """Connect them, and have them listen."""
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        for each in range(number):
+            self.heard.append(0)
+            self.bells.append(asyncio.Event())
+            if self._era == "modern":
+                client = await self._house.client(stack, self._era)
+                subscription = await stack.enter_async_context(client.listen(prompts_list_changed=True))
+                task = group.create_task(self._listen(each, subscription))
+            else:
+                client = await self._house.client(stack, self._era, message_handler=self._handler(each))
+                await client.list_prompts()
+                task = group.create_task(self._wait(each))
+            stack.callback(task.cancel)
+            self.clients.append(client)
+
+    def _handler(self, each: int) -> Callable[[Any], Any]:
+        async def handle(message: Any) -> None:
+            if isinstance(message, types.PromptListChangedNotification):
+                self.bells[each].set()
+
+        return handle
+
+    async def _listen(self, each: int, subscription: Any) -> None:
+        async for _ in subscription:
+            await self._heard(each)
+
+    async def _wait(self, each: int) -> None:
+        """Legacy notifications come in a callback, out of which a client must not ask."""
+        while True:
+            await self.bells[each].wait()
+            self.bells[each].clear()
+            await self._heard(each)
+
+    async def _heard(self, each: int) -> None:
+        self.heard[each] += 1
+        if self._react is not None:
+            await self._react(each)
+        self.waiting -= 1
+        if self.waiting == 0:
+            self.done.set()
+
+    async def change(self, edited: types.Prompt) -> None:
+        """An edit, until everybody has heard of it and done what there is to do."""
+        self.waiting = len(self.clients)
+        self.done.clear()
+        self._house.put(edited)
+        await self._house.announce(self._era)
+        await self.done.wait()
+
+
+@asynccontextmanager
+async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is edited, and everybody is told."""
+    async with AsyncExitStack() as stack:
+        house = House(100)
+        everybody = Listeners(house, era, None)
+        await everybody.open(stack, listeners)
+        edited = house.next_edit()
+
+        def before() -> None:
+            nonlocal edited
+            edited = house.next_edit()
+            everybody.heard = [0] * listeners
+
+        async def step() -> None:
+            await everybody.change(edited)
+
+        yield Job(
+            step, lambda: [min(everybody.heard), max(everybody.heard)], before=before, units=listeners
+        )
+
+
+JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
+    "list_cold": list_again,
+    "list_changed": list_changed,
+    "list_unchanged": list_again,
+    "get": get,
+    "cached_hit": cached_hit,
+    "server_reply": server_reply,
+    "fan_out": fan_out,
+}
+REFUSED: Mapping[str, str] = {}

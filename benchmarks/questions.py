@@ -1,0 +1,10 @@
+"""All questions, in the order in which they are asked. Each is a file of this folder."""
+
+from __future__ import annotations
+
+from benchmarks import in_memory, server_alone
+from benchmarks.row import Question
+
+QUESTIONS: dict[str, Question] = {
+    module.QUESTION.name: module.QUESTION for module in (in_memory, server_alone)
+}

@@ -1,0 +1,80 @@
+"""What is asked: questions, each a file of this folder, and the rows of their tables.
+
+A row is a piece of work that every contestant does: the job of the drivers that does it, with its parameters, what must
+be seen at the end, and what this library should reach. Goals are ratios: so many times less than another contestant
+spends in the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+
+OURS = "ours"
+SDK = "sdk"
+FASTMCP = "fastmcp"
+TYPESCRIPT = "typescript"
+FLOOR = "floor"
+CONTESTANTS = {
+    OURS: "mcp-sansio",
+    SDK: "mcp 2.3.0",
+    FASTMCP: "fastmcp 4.1.6",
+    TYPESCRIPT: "TypeScript SDK 2.4.0",
+    FLOOR: "hand-written floor",
+}
+EVERYBODY = tuple(CONTESTANTS)
+
+Method = Literal["steps", "load", "listeners"]
+"""How a row is measured: by steps inside the contestant's process, by requests that the runner makes of it, or by
+changes of which the runner's listeners hear.
+"""
+
+
+@attrs.frozen
+class Goal:
+    """So many times less than `over` spends."""
+
+    times: float
+    over: str = SDK
+
+
+@attrs.frozen
+class Curve:
+    """Where a row is on a plot: the plot's name, what grows, and how large it is here."""
+
+    plot: str
+    grows: str
+    at: float
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """A piece of work. `expected` is what must be seen after so many edits; `unit` is what one is counted per.
+
+    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of bytes.
+    """
+
+    name: str
+    work: str
+    job: str
+    params: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    expected: Callable[[int], Any]
+    goals: tuple[Goal, ...] = ()
+    contestants: tuple[str, ...] = EVERYBODY
+    method: Method = "steps"
+    measure: Literal["seconds", "bytes"] = "seconds"
+    unit: str = "call"
+    curve: Curve | None = None
+    quick: bool = True
+
+
+@attrs.frozen
+class Question:
+    """A table: what it is about, in a headline and a paragraph, and its rows."""
+
+    name: str
+    title: str
+    text: str
+    rows: tuple[Row, ...]
