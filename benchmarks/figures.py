@@ -47,7 +47,7 @@ class RowResult:
     unit: str
     measure: str
     goals: tuple[Goal, ...]
-    curve: Curve | None
+    curves: tuple[Curve, ...]
     params: dict[str, Any]
     results: dict[str, Result]
 
@@ -60,7 +60,7 @@ class RowResult:
             unit=row.unit,
             measure=row.measure,
             goals=row.goals,
-            curve=row.curve,
+            curves=row.curves,
             params=dict(row.params),
             results=results,
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import in_memory, server_alone
+from benchmarks import churn, fan_out, in_memory, server_alone
 from benchmarks.row import Question
 
 QUESTIONS: dict[str, Question] = {
-    module.QUESTION.name: module.QUESTION for module in (in_memory, server_alone)
+    module.QUESTION.name: module.QUESTION for module in (in_memory, server_alone, fan_out, churn)
 }

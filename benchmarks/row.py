@@ -66,7 +66,7 @@ class Row:
     method: Method = "steps"
     measure: Literal["seconds", "bytes"] = "seconds"
     unit: str = "call"
-    curve: Curve | None = None
+    curves: tuple[Curve, ...] = ()
     quick: bool = True
 
 

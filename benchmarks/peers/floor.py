@@ -387,6 +387,37 @@ async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
     yield Job(step, lambda: [min(heard), max(heard)], before=before, units=listeners)
 
 
+@asynccontextmanager
+async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> AsyncGenerator[Job]:
+    """Prompts are edited `burst` times; everybody is told once, and fetches the list."""
+    server = Server(prompts, page)
+    everybody = [Client(server) for _ in range(clients)]
+    line = b'{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{"_meta":%b}}\n' % (
+        b'{"io.modelcontextprotocol/subscriptionId":1}'
+    )
+    edits: list[dict[str, Any]] = []
+    revision = 0
+
+    def before() -> None:
+        nonlocal revision
+        edits[:] = [work.spec(work.EDITED, revision + number + 1) for number in range(burst)]
+        revision += burst
+
+    def step() -> None:
+        for spec in edits:
+            server.put(spec)
+        for client in everybody:
+            if notification_of(line.split(b"\n")[0]).method == "notifications/prompts/list_changed":
+                client.list()
+
+    def answer() -> list[Any]:
+        first, *others = [client.listed for client in everybody]
+        agree = all(other == first for other in others)
+        return work.seen(first.values()) if agree else ["they do not agree"]
+
+    yield Job(step, answer, before=before, revision=lambda: revision, units=clients)
+
+
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_cold,
     "list_changed": list_changed,
@@ -395,5 +426,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "cached_hit": cached_hit,
     "server_reply": server_reply,
     "fan_out": fan_out,
+    "churn": churn,
 }
 REFUSED: Mapping[str, str] = {}

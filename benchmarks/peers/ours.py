@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks import work
 from benchmarks.peers.job import Job
 from benchmarks.peers.ours_pair import End, House
-from mcp_sansio import LineWire, ListingConfig, PromptRendered, PromptRequested
+from mcp_sansio import LineWire, ListingConfig, Prompt, PromptRendered, PromptRequested
 
 # --- in memory ---
 
@@ -145,8 +145,36 @@ async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
         house.put(edited)
         house.calm()
 
-    heard = lambda: [min(end.heard for end in house.ends), max(end.heard for end in house.ends)]  # noqa: E731
+    def heard() -> list[int]:
+        return [min(end.heard for end in house.ends), max(end.heard for end in house.ends)]
+
     yield Job(step, heard, before=before, units=listeners)
+
+
+@asynccontextmanager
+async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> AsyncGenerator[Job]:
+    """Prompts are edited `burst` times, and every client fetches the list. All times are the defaults."""
+    house = House(prompts, page=page, era=era, clients=clients)
+    for end in house.ends:
+        end.prompts.list(house.now)
+        house.settle(end)
+    house.calm()
+    edits: list[Prompt] = []
+
+    def before() -> None:
+        edits[:] = [house.next_edit() for _ in range(burst)]
+
+    def step() -> None:
+        for edited in edits:
+            house.put(edited)
+        house.calm()
+
+    def answer() -> list[Any]:
+        first, *others = [snapshot.items for end in house.ends if (snapshot := end.prompts.snapshot)]
+        agree = len(others) + 1 == clients and all(other == first for other in others)
+        return work.seen(first) if agree else ["they do not agree"]
+
+    yield Job(step, answer, before=before, revision=lambda: house.revision, units=clients)
 
 
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
@@ -157,5 +185,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "cached_hit": cached_hit,
     "server_reply": server_reply,
     "fan_out": fan_out,
+    "churn": churn,
 }
 REFUSED: Mapping[str, str] = {}

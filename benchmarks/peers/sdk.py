@@ -7,13 +7,13 @@ era is its memory streams. Servers have their prompts as objects, ready to be se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp_types as types
 from mcp.client import Client
-from mcp.server import NotificationOptions, Server
+from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged
 from mcp.shared.memory import create_client_server_memory_streams
@@ -45,8 +45,8 @@ class House:
         )
 
     async def on_list(self, ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        """One page."""
-        self.sessions[id(ctx.session)] = ctx.session
+        """One page. Connections are told apart by their lifespans: sessions are made for every request."""
+        self.sessions.setdefault(id(ctx.lifespan_context), ctx)
         begin = int(params.cursor) if params is not None and params.cursor else 0
         end = begin + self.page
         following = str(end) if end < len(self.prompts) else None
@@ -77,8 +77,8 @@ class House:
         if era == "modern":
             await self.bus.publish(PromptsListChanged())
         else:
-            for session in self.sessions.values():
-                await session.send_prompt_list_changed()
+            for ctx in [*self.sessions.values()]:
+                await ctx.session.send_prompt_list_changed()
 
     async def client(self, stack: AsyncExitStack, era: str, **options: Any) -> Client:
         """A client that is connected in memory."""
@@ -208,39 +208,41 @@ async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Jo
 
 
 class Listeners:
-    """Clients that hear of changes, and do something then."""
+    """Clients that hear of changes, and fetch the list then if they are to."""
 
-    def __init__(self, house: House, era: str, react: Callable[[int], Any] | None) -> None:
+    def __init__(self, house: House, era: str, *, fetch: bool) -> None:
         self._house = house
         self._era = era
-        self._react = react
+        self._fetch = fetch
         self.clients: list[Client] = []
+        self.lists: list[list[types.Prompt]] = []
         self.heard: list[int] = []
-        self.bells: list[asyncio.Event] = []
-        self.waiting = 0
-        self.done = asyncio.Event()
+        self._bells: list[asyncio.Event] = []
+        self._busy = 0
+        self._behind: set[int] = set()
+        self._fresh = asyncio.Event()
 
     async def open(self, stack: AsyncExitStack, number: int) -> None:
         """Connect them, and have them listen."""
         group = await stack.enter_async_context(asyncio.TaskGroup())
         for each in range(number):
             self.heard.append(0)
-            self.bells.append(asyncio.Event())
+            self._bells.append(asyncio.Event())
             if self._era == "modern":
                 client = await self._house.client(stack, self._era)
                 subscription = await stack.enter_async_context(client.listen(prompts_list_changed=True))
                 task = group.create_task(self._listen(each, subscription))
             else:
                 client = await self._house.client(stack, self._era, message_handler=self._handler(each))
-                await client.list_prompts()
                 task = group.create_task(self._wait(each))
             stack.callback(task.cancel)
             self.clients.append(client)
+            self.lists.append(await walk(client))
 
     def _handler(self, each: int) -> Callable[[Any], Any]:
         async def handle(message: Any) -> None:
             if isinstance(message, types.PromptListChangedNotification):
-                self.bells[each].set()
+                self._bells[each].set()
 
         return handle
 
@@ -249,27 +251,33 @@ class Listeners:
             await self._heard(each)
 
     async def _wait(self, each: int) -> None:
-        """Legacy notifications come in a callback, out of which a client must not ask."""
+        """Legacy notifications come in a callback, in which a client must not ask: it would wait for itself."""
         while True:
-            await self.bells[each].wait()
-            self.bells[each].clear()
+            await self._bells[each].wait()
+            self._bells[each].clear()
             await self._heard(each)
 
     async def _heard(self, each: int) -> None:
         self.heard[each] += 1
-        if self._react is not None:
-            await self._react(each)
-        self.waiting -= 1
-        if self.waiting == 0:
-            self.done.set()
+        if self._fetch:
+            self._busy += 1
+            self.lists[each] = await walk(self.clients[each])
+            self._busy -= 1
+        if not self._fetch or self.lists[each][work.EDITED] == self._house.prompts[work.EDITED]:
+            self._behind.discard(each)
+            if not self._behind:
+                self._fresh.set()
 
-    async def change(self, edited: types.Prompt) -> None:
-        """An edit, until everybody has heard of it and done what there is to do."""
-        self.waiting = len(self.clients)
-        self.done.clear()
-        self._house.put(edited)
-        await self._house.announce(self._era)
-        await self.done.wait()
+    async def change(self, edits: Sequence[types.Prompt]) -> None:
+        """Edits, until everybody has heard of the last one and done what there is to do."""
+        self._behind = set(range(len(self.clients)))
+        self._fresh.clear()
+        for edited in edits:
+            self._house.put(edited)
+            await self._house.announce(self._era)
+        await self._fresh.wait()
+        while self._busy:
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager
@@ -277,21 +285,46 @@ async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
     """A prompt is edited, and everybody is told."""
     async with AsyncExitStack() as stack:
         house = House(100)
-        everybody = Listeners(house, era, None)
+        everybody = Listeners(house, era, fetch=False)
         await everybody.open(stack, listeners)
-        edited = house.next_edit()
+        edits: list[types.Prompt] = []
 
         def before() -> None:
-            nonlocal edited
-            edited = house.next_edit()
+            edits[:] = [house.next_edit()]
             everybody.heard = [0] * listeners
 
         async def step() -> None:
-            await everybody.change(edited)
+            await everybody.change(edits)
 
-        yield Job(
-            step, lambda: [min(everybody.heard), max(everybody.heard)], before=before, units=listeners
-        )
+        def heard() -> list[int]:
+            return [min(everybody.heard), max(everybody.heard)]
+
+        yield Job(step, heard, before=before, units=listeners)
+
+
+@asynccontextmanager
+async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> AsyncGenerator[Job]:
+    """Prompts are edited `burst` times, and every client fetches the list when it hears of that.
+
+    Events of a subscription that nobody has taken yet are one; in the legacy era, so is a bell.
+    """
+    async with AsyncExitStack() as stack:
+        house = House(prompts, page)
+        everybody = Listeners(house, era, fetch=True)
+        await everybody.open(stack, clients)
+        edits: list[types.Prompt] = []
+
+        def before() -> None:
+            edits[:] = [house.next_edit() for _ in range(burst)]
+
+        async def step() -> None:
+            await everybody.change(edits)
+
+        def answer() -> list[Any]:
+            first, *others = everybody.lists
+            return work.seen(first) if all(other == first for other in others) else ["they do not agree"]
+
+        yield Job(step, answer, before=before, revision=lambda: house.revision, units=clients)
 
 
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
@@ -302,5 +335,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "cached_hit": cached_hit,
     "server_reply": server_reply,
     "fan_out": fan_out,
+    "churn": churn,
 }
 REFUSED: Mapping[str, str] = {}
