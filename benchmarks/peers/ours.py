@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from benchmarks import work
+from benchmarks.peers import remote
 from benchmarks.peers.job import Job
-from benchmarks.peers.ours_pair import End, House
-from mcp_sansio import LineWire, ListingConfig, Prompt, PromptRendered, PromptRequested
+from benchmarks.peers.ours_pair import VERSIONS, End, House
+from mcp_sansio import (
+    ClientConfig,
+    Implementation,
+    LineWire,
+    ListingConfig,
+    Prompt,
+    PromptMessage,
+    PromptRendered,
+    PromptRequested,
+)
+from mcp_sansio_adapters.asyncio import AsyncClient, Changes, open_http_client, open_stdio_client
 
 # --- in memory ---
 
@@ -177,6 +188,41 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
     yield Job(step, answer, before=before, revision=lambda: house.revision, units=clients)
 
 
+# --- with a server elsewhere ---
+
+
+class Remote:
+    """A connected client of the asyncio front end."""
+
+    def __init__(self, client: AsyncClient, changes: Changes) -> None:
+        self._client = client
+        self._changes = changes
+
+    async def list(self) -> Sequence[Prompt]:
+        return (await self._client.refresh_prompts()).items
+
+    async def get(self, arguments: Mapping[str, str]) -> Sequence[PromptMessage]:
+        return (await self._client.get_prompt(work.name(work.EDITED), arguments)).messages
+
+    async def fresh(self, description: str) -> Sequence[Prompt]:
+        listed = await self._client.list_prompts(stale_ok=True)
+        while listed.by_name[work.name(work.EDITED)].description != description:
+            listed = (await anext(self._changes)).snapshot
+        return listed.items
+
+
+@asynccontextmanager
+async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remote]:
+    """A client of the child process of a command, or of a URL. It fetches changes by itself if it is to follow."""
+    config = ClientConfig(info=Implementation("benchmark", "1"), versions=VERSIONS[era])
+    listing = ListingConfig(eager=follow)
+    opening = open_http_client if isinstance(target, str) else open_stdio_client
+    async with opening(target, config=config, listing=listing) as client:
+        if follow:
+            await client.list_prompts()
+        yield Remote(client, client.changes())
+
+
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_cold,
     "list_changed": list_changed,
@@ -186,5 +232,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    **remote.jobs("ours", connect),
 }
 REFUSED: Mapping[str, str] = {}

@@ -56,12 +56,13 @@ def make_catalogue(prompts: int) -> Catalogue:
     return catalogue
 
 
-def make_server(catalogue: Catalogue, page: int, era: str = "modern", **config: Any) -> Server:
-    """A server of these prompts, as it comes."""
-    prompts = PromptServer(catalogue, PromptServerConfig(keys=KEYS, page_size=page, ttl=60.0))
+def make_server(
+    catalogue: Catalogue, page: int, era: str = "modern", **config: Any
+) -> tuple[Server, PromptServer]:
+    """A server of these prompts, as it comes, and its layer."""
+    layer = PromptServer(catalogue, PromptServerConfig(keys=KEYS, page_size=page, ttl=60.0))
     info = Implementation("benchmark", "1")
-    server = Server(ServerConfig(info=info, versions=VERSIONS[era], **config), prompts)
-    return server
+    return Server(ServerConfig(info=info, versions=VERSIONS[era], **config), layer), layer
 
 
 class End:
@@ -101,11 +102,7 @@ class House:
         self.now = 0.0
         self.revision = 0
         self.catalogue = make_catalogue(prompts)
-        self.prompt_server = PromptServer(
-            self.catalogue, PromptServerConfig(keys=KEYS, page_size=page, ttl=60.0)
-        )
-        info = Implementation("benchmark", "1")
-        self.server = Server(ServerConfig(info=info, versions=VERSIONS[era], **config), self.prompt_server)
+        self.server, self.prompt_server = make_server(self.catalogue, page, era, **config)
         if announce:
             self.prompt_server.on_change = self._changed
         self.ends = [End(self, era, listing) for _ in range(clients)]

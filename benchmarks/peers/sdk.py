@@ -7,19 +7,23 @@ era is its memory streams. Servers have their prompts as objects, ready to be se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
 from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from benchmarks import work
+from benchmarks.peers import remote
 from benchmarks.peers.job import Job
 
 MODES = {"modern": "auto", "legacy": "legacy"}
@@ -53,15 +57,14 @@ class House:
         return types.ListPromptsResult(prompts=self.prompts[begin:end], next_cursor=following)
 
     async def on_get(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """A rendered prompt; one of them edits another, for those who are in another process."""
-        if params.name == work.EDIT:
-            self.put(self.next_edit())
-            await self.announce("modern")
-            await self.announce("legacy")
-            return rendered("done")
+        """A rendered prompt, which is edited first if that is asked for by those who are in another process."""
+        arguments = params.arguments or {}
         if params.name not in self.names:
             raise ValueError(params.name)
-        return rendered(work.render(params.arguments or {}))
+        if arguments.get("change") == work.EDIT:
+            self.put(self.next_edit())
+            await self.announce("legacy" if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else "modern")
+        return rendered(work.render(arguments))
 
     def next_edit(self) -> types.Prompt:
         """The prompt as it will be after one more edit."""
@@ -327,6 +330,74 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
         yield Job(step, answer, before=before, revision=lambda: house.revision, units=clients)
 
 
+# --- with a server elsewhere ---
+
+
+class Remote:
+    """A connected client; `_follow` runs beside it, if it is to follow, and fetches what has changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._listed: Sequence[types.Prompt] = []
+        self._moved = asyncio.Event()
+
+    async def list(self) -> Sequence[types.Prompt]:
+        return await walk(self._client)
+
+    async def get(self, arguments: Mapping[str, str]) -> Sequence[types.PromptMessage]:
+        result = await self._client.get_prompt(work.name(work.EDITED), dict(arguments))
+        return result.messages
+
+    async def fresh(self, description: str) -> Sequence[types.Prompt]:
+        while self._listed[work.EDITED].description != description:
+            self._moved.clear()
+            await self._moved.wait()
+        return self._listed
+
+    async def fetch(self) -> None:
+        """The list is fetched as it is now."""
+        self._listed = await walk(self._client)
+        self._moved.set()
+
+    async def follow(self, heard: AsyncIterator[Any]) -> None:
+        """Fetch the list whenever something is heard."""
+        async for _ in heard:
+            await self.fetch()
+
+
+async def ringing(bell: asyncio.Event) -> AsyncIterator[None]:
+    """A bell as an iterator: rings that nobody has heard yet are one."""
+    while True:
+        await bell.wait()
+        bell.clear()
+        yield
+
+
+@asynccontextmanager
+async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remote]:
+    """A client of the child process of a command, or of a URL."""
+    bell = asyncio.Event()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, types.PromptListChangedNotification):
+            bell.set()
+
+    where = target
+    if not isinstance(target, str):
+        where = StdioServerParameters(command=target[0], args=target[1:], cwd=Path.cwd())
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(where, mode=MODES[era], message_handler=hear))
+        made = Remote(client)
+        if follow:
+            heard: Any = ringing(bell)
+            if era == "modern":
+                heard = await stack.enter_async_context(client.listen(prompts_list_changed=True))
+            await made.fetch()
+            following = asyncio.create_task(made.follow(heard))
+            stack.callback(following.cancel)
+        yield made
+
+
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_again,
     "list_changed": list_changed,
@@ -336,5 +407,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    **remote.jobs("sdk", connect),
 }
 REFUSED: Mapping[str, str] = {}
