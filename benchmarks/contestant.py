@@ -115,15 +115,20 @@ class Contestant:
         return sum(cpu_of(pid) for pid in descendants(self._process.pid))
 
     @property
-    def resident(self) -> int:
-        """Bytes of memory that it occupies."""
-        fields = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()
-        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+    def resident_of_children(self) -> int:
+        """Bytes of memory that the processes occupy that it started and that are there."""
+        return sum(resident(pid) for pid in descendants(self._process.pid))
 
 
 def cpu_of(pid: int) -> float:
     """The CPU time of a process, in nanoseconds' precision: Linux makes a clock of every process id."""
     return time.clock_gettime(cast("Any", (~pid << 3) | 2))
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process occupies."""
+    fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def descendants(pid: int) -> list[int]:

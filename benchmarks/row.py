@@ -26,10 +26,8 @@ CONTESTANTS = {
 }
 EVERYBODY = tuple(CONTESTANTS)
 
-Method = Literal["steps", "load", "listeners"]
-"""How a row is measured: by steps inside the contestant's process, by requests that the runner makes of it, or by
-changes of which the runner's listeners hear.
-"""
+Method = Literal["steps", "client", "load", "listening", "footprint"]
+"""How a row is measured; `turns` says what that means."""
 
 
 @attrs.frozen

@@ -8,17 +8,16 @@ followed by the same comparison, outside the time that counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import attrs
 
-from benchmarks import environments, work
+from benchmarks import environments
 from benchmarks.contestant import Contestant, Failed, NotSupported, Refused
 from benchmarks.figures import QuestionResult, Report, Result, RowResult, machine
 from benchmarks.row import Question, Row
-
-MOST_STEPS = 200_000
+from benchmarks.turns import METHODS, Turns
 
 
 @attrs.frozen
@@ -35,22 +34,6 @@ QUICK = Mode("quick", rounds=5, turn=0.03, quick=True)
 FULL = Mode("full", rounds=15, turn=0.2, quick=False)
 
 
-class Turns(Protocol):
-    """One contestant at one row: `turn` returns what it spent per unit. Both raise `Failed`."""
-
-    def calibrate(self, seconds: float) -> None:
-        """Find out how many steps take so long."""
-        ...
-
-    def turn(self) -> float:
-        """Take them, once."""
-        ...
-
-    def finish(self) -> None:
-        """Clear up."""
-        ...
-
-
 class Teller(Protocol):
     """Who is told how far the run is."""
 
@@ -61,54 +44,6 @@ class Teller(Protocol):
     def advance(self) -> None:
         """One turn is over."""
         ...
-
-
-def check(row: Row, answer: Mapping[str, Any]) -> None:
-    """What a contestant has seen must be what was asked for. Raises `Failed`."""
-    if answer.get("digest") != work.digest(row.expected(answer.get("revision", 0))):
-        raise Failed(f"a wrong answer, which begins with {answer.get('begins')!r}")
-
-
-def prepare(row: Row, contestant: Contestant, **params: Any) -> dict[str, Any]:
-    """Have a contestant make ready; its answer, which is right. Raises `Failed` and `NotSupported`."""
-    answer = contestant.say(do="prepare", job=row.job, params={**row.params, **params})
-    if "refused" in answer:
-        raise NotSupported(answer["refused"])
-    check(row, answer)
-    return answer
-
-
-class Steps:
-    """A contestant that counts its own CPU time, of the steps of its job; its children's is read from outside."""
-
-    def __init__(self, row: Row, contestant: Contestant) -> None:
-        """Make ready. Raises `Failed` for a wrong answer."""
-        self._row = row
-        self._contestant = contestant
-        self._times = 1
-        self._took = 0.0
-        prepare(row, contestant)
-
-    def calibrate(self, seconds: float) -> None:
-        self.turn()
-        while self._took < seconds / 2 and self._times < MOST_STEPS:
-            self._times *= 2
-            self.turn()
-        self._times = max(1, round(self._times * seconds / self._took))
-
-    def turn(self) -> float:
-        before = self._contestant.cpu_of_children
-        answer = self._contestant.say(do="run", times=self._times)
-        children = self._contestant.cpu_of_children - before
-        check(self._row, answer)
-        self._took = float(answer["took"])
-        return (float(answer["cpu"]) + children) / float(answer["units"])
-
-    def finish(self) -> None:
-        self._contestant.say(do="finish")
-
-
-METHODS: dict[str, Callable[[Row, Contestant], Turns]] = {"steps": Steps}
 
 
 class Runner:
@@ -177,9 +112,9 @@ class Runner:
         if isinstance(contestant, Refused):
             return Result(refused=f"not measured: {contestant.reason}")
         try:
-            turns = METHODS[row.method](row, contestant)
+            turns = METHODS[row.method](row, contestant, self._other)
             turns.calibrate(self._mode.turn)
-        except NotSupported as refusal:
+        except (NotSupported, environments.Missing) as refusal:
             return Result(refused=f"not supported: {refusal}")
         except Failed as failure:
             contestant.restart()
@@ -201,6 +136,15 @@ class Runner:
             except environments.Missing as missing:
                 self._contestants[name] = Refused(str(missing))
         return self._contestants[name]
+
+    def _other(self, name: str) -> Contestant:
+        """A process beside the contestants, for what is everybody's: a second one of the first word."""
+        if name not in self._contestants:
+            self._contestants[name] = environments.start(name.partition(" ")[0], self._teller.stage)
+        found = self._contestants[name]
+        if isinstance(found, Refused):
+            raise Failed(found.reason)
+        return found
 
     def _rounds(self, ready: Mapping[str, Turns], results: dict[str, Result]) -> dict[str, list[float]]:
         """What everybody spent in each round; one who fails is out."""

@@ -8,15 +8,20 @@ what a protocol costs.
 
 from __future__ import annotations
 
+import socket
+import subprocess
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import attrs
+import h11
 import msgspec
 
 from benchmarks import work
+from benchmarks.peers import remote
 from benchmarks.peers.job import Job
 
 # --- what comes over the wire ---
@@ -205,10 +210,18 @@ class Server:
         return self.pages[number]
 
 
+class Far(Protocol):
+    """Whoever replies."""
+
+    def serve(self, line: bytes) -> bytes:
+        """The reply to a request."""
+        ...
+
+
 class Client:
     """A list that is kept, and what it was made from."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Far) -> None:
         self.server = server
         self.call = 0
         self.listed: dict[str, Prompt] = {}
@@ -268,7 +281,7 @@ class Client:
             prompts.append((part, prompt_from(prompt_of(part)) if prompt is None else prompt))
         return raw, prompts, page.next_cursor
 
-    def get(self, name: str, arguments: dict[str, str]) -> list[Message]:
+    def get(self, name: str, arguments: Mapping[str, str]) -> list[Message]:
         """A rendered prompt."""
         params = b'"name":%b,"arguments":%b,' % (encode(name), encode(arguments))
         wire = rendered_of(self._ask(b"prompts/get", params))
@@ -418,6 +431,97 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
     yield Job(step, answer, before=before, revision=lambda: revision, units=clients)
 
 
+# --- with a server elsewhere ---
+
+
+class Pipe:
+    """A server at the other end of two pipes."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def serve(self, line: bytes) -> bytes:
+        """The reply to a request."""
+        process = self._process
+        if process.stdin is None or process.stdout is None:
+            raise OSError("there are no pipes")
+        process.stdin.write(line)
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    def close(self) -> None:
+        """The end of the input is the end of the server."""
+        with self._process:
+            pass
+
+
+class Socket:
+    """A server at the other end of a connection; h11 does the grammar."""
+
+    def __init__(self, url: str) -> None:
+        self._where = urlsplit(url)
+        self._socket = socket.create_connection((self._where.hostname, self._where.port))
+        self._wire = h11.Connection(h11.CLIENT)
+
+    def serve(self, line: bytes) -> bytes:
+        """The reply to a request."""
+        wire, method = self._wire, request_of(line).method
+        headers = [
+            ("Host", self._where.netloc),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(line))),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", method),
+        ]
+        if method == "prompts/get":
+            headers.append(("Mcp-Name", work.name(work.EDITED)))
+        head = h11.Request(method="POST", target=self._where.path, headers=headers)
+        self._socket.sendall(
+            wire.send(head) + wire.send(h11.Data(data=line)) + wire.send(h11.EndOfMessage())
+        )
+        parts: list[bytes] = []
+        while not isinstance(event := wire.next_event(), h11.EndOfMessage):
+            if isinstance(event, h11.Data):
+                parts.append(event.data)
+            elif event is h11.NEED_DATA:
+                wire.receive_data(self._socket.recv(65536))
+        wire.start_next_cycle()
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+
+class Remote:
+    """A client of a server elsewhere. It waits for nothing but replies, so it cannot hear of changes."""
+
+    def __init__(self, far: Pipe | Socket) -> None:
+        self._client = Client(far)
+
+    async def list(self) -> Sequence[Prompt]:
+        self._client.list()
+        return [*self._client.listed.values()]
+
+    async def get(self, arguments: Mapping[str, str]) -> Sequence[Message]:
+        return self._client.get(work.name(work.EDITED), arguments)
+
+    async def fresh(self, description: str) -> Sequence[Prompt]:
+        raise NotImplementedError
+
+
+@asynccontextmanager
+async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remote]:
+    """A client of the child process of a command, or of a URL."""
+    far = Socket(target) if isinstance(target, str) else Pipe(target)
+    try:
+        yield Remote(far)
+    finally:
+        far.close()
+
+
+NOT_WRITTEN = "in memory it is the same work; only reading and writing would be added"
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_cold,
     "list_changed": list_changed,
@@ -427,5 +531,6 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    **{name: job for name, job in remote.jobs("floor", connect).items() if not name.startswith("churn")},
 }
-REFUSED: Mapping[str, str] = {}
+REFUSED: Mapping[str, str] = dict.fromkeys(("churn_stdio", "churn_http"), NOT_WRITTEN)

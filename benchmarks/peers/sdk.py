@@ -38,7 +38,7 @@ class House:
         self.page = page
         self.revision = 0
         self.bus = InMemorySubscriptionBus()
-        self.sessions: dict[int, Any] = {}
+        self.sessions: dict[object, Any] = {}
         self.server = Server(
             "benchmark",
             version="1",
@@ -49,8 +49,8 @@ class House:
         )
 
     async def on_list(self, ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        """One page. Connections are told apart by their lifespans: sessions are made for every request."""
-        self.sessions.setdefault(id(ctx.lifespan_context), ctx)
+        """One page."""
+        self.sessions.setdefault(connection_of(ctx), ctx)
         begin = int(params.cursor) if params is not None and params.cursor else 0
         end = begin + self.page
         following = str(end) if end < len(self.prompts) else None
@@ -86,6 +86,13 @@ class House:
     async def client(self, stack: AsyncExitStack, era: str, **options: Any) -> Client:
         """A client that is connected in memory."""
         return await stack.enter_async_context(Client(self.server, mode=MODES[era], **options))
+
+
+def connection_of(ctx: Any) -> object:
+    """What tells connections apart: HTTP's session id, or else the lifespan. `ctx.session` is made for every request."""
+    if ctx.request is None:
+        return id(ctx.lifespan_context)
+    return ctx.request.headers.get("mcp-session-id")
 
 
 def rendered(text: str) -> types.GetPromptResult:

@@ -1,0 +1,181 @@
+"""The ways in which a row is measured: what a turn of a contestant is.
+
+`Steps` are counted inside its process. `Load` is asked of a server by the runner, over many connections. `Listening` is a
+change that all listeners hear of, `Footprint` the memory that listeners take. `Client` has a server that is the same for
+everybody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from benchmarks import load, work
+from benchmarks.contestant import Contestant, Failed, NotSupported
+from benchmarks.row import OURS, Method, Row
+
+MOST_STEPS = 200_000
+Find = Callable[[str], Contestant]
+"""Finds another contestant's process, for a server that is everybody's."""
+
+
+class Turns(Protocol):
+    """One contestant at one row. All methods raise `Failed`."""
+
+    def calibrate(self, seconds: float) -> None:
+        """Find out how many steps take so long."""
+        ...
+
+    def turn(self) -> float:
+        """Take them, once; what was spent on one unit."""
+        ...
+
+    def finish(self) -> None:
+        """Clear up."""
+        ...
+
+
+def check(row: Row, answer: Mapping[str, Any]) -> None:
+    """What a contestant has seen must be what was asked for. Raises `Failed`."""
+    if answer.get("digest") != work.digest(row.expected(answer.get("revision", 0))):
+        raise Failed(f"a wrong answer, which begins with {answer.get('begins')!r}")
+
+
+def prepare(row: Row, contestant: Contestant, job: str, **params: Any) -> dict[str, Any]:
+    """Have a contestant make ready; its answer. Raises `Failed` and `NotSupported`."""
+    answer = contestant.say(do="prepare", job=job, params={**row.params, **params})
+    if "refused" in answer:
+        raise NotSupported(answer["refused"])
+    return answer
+
+
+class Steps:
+    """A contestant that counts its own CPU time, of the steps of its job; its children's is read from outside."""
+
+    def __init__(self, row: Row, contestant: Contestant, _find: Find, **params: Any) -> None:
+        """Make ready. Raises `Failed` for a wrong answer."""
+        self._row = row
+        self._contestant = contestant
+        self._times = 1
+        self._took = 0.0
+        check(row, prepare(row, contestant, row.job, **params))
+
+    def calibrate(self, seconds: float) -> None:
+        self.turn()
+        while self._took < seconds / 2 and self._times < MOST_STEPS:
+            self._times *= 2
+            self.turn()
+        self._times = max(1, round(self._times * seconds / self._took))
+
+    def turn(self) -> float:
+        before = self._contestant.cpu_of_children
+        answer = self._contestant.say(do="run", times=self._times)
+        children = self._contestant.cpu_of_children - before
+        check(self._row, answer)
+        self._took = float(answer["took"])
+        return (float(answer["cpu"]) + children) / float(answer["units"])
+
+    def finish(self) -> None:
+        self._contestant.say(do="finish")
+
+
+class Client(Steps):
+    """A client, and a server of this library's in another process, which does not count."""
+
+    def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
+        self._server = find(f"{OURS} for {contestant.name}")
+        serving = {"over": "http", "prompts": row.params["prompts"], "era": row.params["era"]}
+        url = self._server.say(do="prepare", job="http_server", params=serving)["url"]
+        super().__init__(row, contestant, find, url=url)
+
+    def finish(self) -> None:
+        super().finish()
+        self._server.say(do="finish")
+
+
+class Crowded:
+    """What has a server under a crowd of connections in common."""
+
+    def __init__(self, row: Row, contestant: Contestant, _find: Find) -> None:
+        self._row = row
+        self._contestant = contestant
+        params = {name: row.params[name] for name in ("over", "prompts", "era")}
+        answer = contestant.say(do="prepare", job="http_server", params=params)
+        if "refused" in answer:
+            raise NotSupported(answer["refused"])
+        self._url = str(answer["url"])
+        self._crowd = load.Crowd(self._url, 0)
+
+    def calibrate(self, seconds: float) -> None:
+        """One step is enough."""
+
+    def finish(self) -> None:
+        self._crowd.close()
+        self._contestant.say(do="finish")
+
+
+class Load(Crowded):
+    """A server that is asked over many connections at once."""
+
+    def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
+        super().__init__(row, contestant, find)
+        self._crowd = load.Crowd(self._url, row.params["connections"])
+        self._request = load.asking(self._url, row.params["method"])
+        self._times = row.params["connections"]
+        self._reply = self._crowd.do(self._crowd.connections[0].ask(self._request))
+        seen = work.seen_reply(self._reply)
+        check(row, {"digest": work.digest(seen), "begins": str(seen)[:200]})
+
+    def calibrate(self, seconds: float) -> None:
+        self.turn()
+        begin = time.monotonic()
+        self.turn()
+        self._times = max(self._times, round(self._times * seconds / (time.monotonic() - begin)))
+
+    def turn(self) -> float:
+        before = self._contestant.cpu_of_children
+        try:
+            self._crowd.ask(self._request, self._times, self._reply)
+        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
+            raise Failed(f"{type(error).__name__}: {error}") from error
+        return (self._contestant.cpu_of_children - before) / self._times
+
+
+class Listening(Crowded):
+    """A server that tells many listeners of a change."""
+
+    def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
+        super().__init__(row, contestant, find)
+        self._crowd = load.Crowd(self._url, row.params["listeners"] + 1)
+        self._crowd.do(self._crowd.connections[0].ask(load.asking(self._url, "prompts/list")))
+        self._quiet = contestant.resident_of_children
+        try:
+            self._crowd.listen()
+        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
+            raise Failed(f"{type(error).__name__}: {error}") from error
+        self._crowd.edit()
+
+    def turn(self) -> float:
+        before = self._contestant.cpu_of_children
+        try:
+            self._crowd.edit()
+        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
+            raise Failed(f"{type(error).__name__}: {error}") from error
+        return (self._contestant.cpu_of_children - before) / self._row.params["listeners"]
+
+
+class Footprint(Listening):
+    """How much memory the listeners of a server take: what it has grown by since there were only connections."""
+
+    def turn(self) -> float:
+        return (self._contestant.resident_of_children - self._quiet) / self._row.params["listeners"]
+
+
+METHODS: Mapping[Method, Callable[[Row, Contestant, Find], Turns]] = {
+    "steps": Steps,
+    "client": Client,
+    "load": Load,
+    "listening": Listening,
+    "footprint": Footprint,
+}
