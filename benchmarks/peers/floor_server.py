@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from typing import Any
 
 import h11
 
 from benchmarks import work
-from benchmarks.peers.floor import Server, request_of
+from benchmarks.peers.floor_pair import Server, request_of
 
 JSON = [("Content-Type", "application/json")]
 EVENTS = [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")]
@@ -40,11 +41,22 @@ class Editable(Server):
         return super().serve(line)
 
 
-def over_stdio(server: Server) -> None:
+async def over_stdio(server: Server) -> None:
     """Serve whoever started this process."""
-    for line in sys.stdin.buffer:
-        sys.stdout.buffer.write(server.serve(line))
-        sys.stdout.buffer.flush()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    rest = b""
+
+    def read() -> None:
+        nonlocal rest
+        data = os.read(0, 1 << 18)
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            os.write(1, server.serve(line))
+        if not data:
+            ended.set()
+
+    loop.add_reader(0, read)
+    await ended.wait()
 
 
 class Exchange(asyncio.Protocol):
@@ -108,7 +120,7 @@ def main() -> None:
     over, prompts, page, _ = sys.argv[1:]
     server = Editable(int(prompts), int(page))
     if over == "stdio":
-        over_stdio(server)
+        asyncio.run(over_stdio(server))
     else:
         asyncio.run(over_http(server))
 
