@@ -1,0 +1,203 @@
+"""FastMCP, as a contestant: its `FastMCP` server and its `Client`, as its documentation has them.
+
+Prompts are instances of a class with a `render` of its own, which is less work for it than functions would be. It stands
+on the official SDK, whose in-memory transports and whose uvicorn it uses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StdioTransport
+from fastmcp.prompts import Prompt
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+
+from benchmarks import work
+from benchmarks.peers import remote
+from benchmarks.peers.job import Job
+
+MODES = {"modern": "auto", "legacy": "legacy"}
+SILENT = "it has no subscriptions, and announces changes to the one client only that is asking at the time"
+
+
+class Review(Prompt):
+    """A prompt of the benchmark."""
+
+    async def render(self, arguments: dict[str, Any] | None = None) -> str:
+        """What it says."""
+        return work.render(arguments or {})
+
+
+def prompt(number: int, revision: int = 0) -> Review:
+    """A prompt of the benchmark."""
+    return Review(**work.spec(number, revision))
+
+
+class House:
+    """A server with the prompts of the benchmark."""
+
+    def __init__(self, prompts: int, page: int = 100) -> None:
+        self.revision = 0
+        self.server = FastMCP(
+            "benchmark", version="1", list_page_size=page, on_duplicate="replace", cache_ttl=60
+        )
+        for number in range(prompts):
+            self.server.add_prompt(prompt(number))
+
+    def next_edit(self) -> Review:
+        """The prompt as it will be after one more edit."""
+        self.revision += 1
+        return prompt(work.EDITED, self.revision)
+
+    def client(self, era: str, **options: Any) -> Client[Any]:
+        """A client that will be connected in memory."""
+        return Client(self.server, mode=MODES[era], **options)
+
+
+@asynccontextmanager
+async def list_again(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A list; every time is like the first."""
+    async with House(prompts).client(era) as client:
+        listed: list[types.Prompt] = []
+
+        async def step() -> None:
+            nonlocal listed
+            listed = await client.list_prompts()
+
+        yield Job(step, lambda: work.seen(listed))
+
+
+@asynccontextmanager
+async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is edited, and the list asked for again. An edited prompt goes to the end of its list."""
+    house = House(prompts)
+    async with house.client(era) as client:
+        edited = house.next_edit()
+        listed: list[types.Prompt] = []
+
+        def before() -> None:
+            nonlocal edited
+            edited = house.next_edit()
+
+        async def step() -> None:
+            nonlocal listed
+            house.server.add_prompt(edited)
+            listed = await client.list_prompts()
+
+        def answer() -> list[Any]:
+            return work.seen(sorted(listed, key=lambda each: each.name))
+
+        yield Job(step, answer, before=before, revision=lambda: house.revision)
+
+
+@asynccontextmanager
+async def get(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """A prompt is rendered, both ways."""
+    async with House(prompts).client(era) as client:
+        name = work.name(work.EDITED)
+        messages: Sequence[types.PromptMessage] = []
+
+        async def step() -> None:
+            nonlocal messages
+            messages = (await client.get_prompt(name, work.ARGUMENTS)).messages
+
+        yield Job(step, lambda: work.seen_messages(messages))
+
+
+@asynccontextmanager
+async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The list is asked for while its response cache has it: one page, so that it is one entry."""
+    async with House(prompts, page=prompts).client(era, cache=True) as client:
+        page = await client.list_prompts_mcp()
+
+        async def step() -> None:
+            nonlocal page
+            page = await client.list_prompts_mcp()
+
+        yield Job(step, lambda: work.seen(page.prompts))
+
+
+@asynccontextmanager
+async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
+    """Bytes are made into messages and back as the stdio transport does; between them, memory streams."""
+    server = House(prompts, page=prompts).server
+    low = server._mcp_server  # noqa: SLF001 - the server that its own stdio transport runs
+    async with (
+        server._lifespan_manager(),  # noqa: SLF001 - the same
+        create_client_server_memory_streams() as (ours, theirs),
+        asyncio.TaskGroup() as group,
+    ):
+        running = group.create_task(low.run(*theirs, low.create_initialization_options()))
+        incoming, outgoing = ours
+        reply = b""
+
+        async def tell(line: bytes) -> None:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            await outgoing.send(SessionMessage(message))
+
+        async def hear() -> bytes:
+            received: Any = await incoming.receive()
+            text: str = received.message.model_dump_json(by_alias=True, exclude_unset=True)
+            return text.encode() + b"\n"
+
+        async def step() -> None:
+            nonlocal reply
+            await tell(line)
+            reply = await hear()
+
+        if era == "legacy":
+            asks, tells = work.initialize()
+            await tell(asks)
+            await hear()
+            await tell(tells)
+        line = work.ask(method, era)
+        yield Job(step, lambda: work.seen_reply(reply))
+        running.cancel()
+
+
+# --- with a server elsewhere ---
+
+
+class Remote:
+    """A connected client."""
+
+    def __init__(self, client: Client[Any]) -> None:
+        self._client = client
+
+    async def list(self) -> Sequence[types.Prompt]:
+        return await self._client.list_prompts()
+
+    async def get(self, arguments: Mapping[str, str]) -> Sequence[types.PromptMessage]:
+        return (await self._client.get_prompt(work.name(work.EDITED), dict(arguments))).messages
+
+    async def fresh(self, description: str) -> Sequence[types.Prompt]:
+        raise NotImplementedError(SILENT)
+
+
+@asynccontextmanager
+async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remote]:
+    """A client of the child process of a command, or of a URL."""
+    where = target
+    if not isinstance(target, str):
+        where = StdioTransport(command=target[0], args=target[1:], cwd=str(Path.cwd()))
+    async with Client(where, mode=MODES[era]) as client:
+        yield Remote(client)
+
+
+REFUSED: Mapping[str, str] = dict.fromkeys(("fan_out", "churn", "churn_stdio", "churn_http"), SILENT)
+JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
+    "list_cold": list_again,
+    "list_changed": list_changed,
+    "list_unchanged": list_again,
+    "get": get,
+    "cached_hit": cached_hit,
+    "server_reply": server_reply,
+    **{name: job for name, job in remote.jobs("fastmcp", connect).items() if name not in REFUSED},
+}
