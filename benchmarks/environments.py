@@ -23,7 +23,11 @@ REQUIREMENTS = {
     SDK: ("mcp==2.3.0", SERVERS),
     FASTMCP: ("fastmcp==4.1.6", SERVERS),
 }
-PACKAGES = ("@modelcontextprotocol/client@2.4.0", "@modelcontextprotocol/server@2.4.0")
+PACKAGES = (
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/server@2.4.0",
+    "@modelcontextprotocol/node@2.1.2",
+)
 SHARED = {FLOOR: OURS}
 """The floor needs what this library needs: attrs, msgspec and h11."""
 
@@ -35,7 +39,7 @@ class Missing(Exception):
 def start(name: str, tell: Callable[[str], None]) -> Contestant:
     """A contestant, in its own environment, which is made if need be. Raises `Missing`."""
     if name == TYPESCRIPT:
-        return Contestant(name, [node(), str(script(tell))])
+        return Contestant(name, [node(), "--expose-gc", str(script(tell))])
     python = environment(SHARED.get(name, name), tell)
     return Contestant(name, [str(python), "-m", "benchmarks.peers.worker", name], {"PYTHONPATH": ""})
 
