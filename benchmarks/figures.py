@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import cattrs
 
-from benchmarks.row import FLOOR, OURS, Curve, Goal, Question, Row
+from benchmarks.row import FLOOR, OURS, Curve, Goal, Growth, Question, Row
 
 
 @attrs.frozen
@@ -47,6 +47,7 @@ class RowResult:
     unit: str
     measure: str
     goals: tuple[Goal, ...]
+    growth: Growth | None
     curves: tuple[Curve, ...]
     params: dict[str, Any]
     results: dict[str, Result]
@@ -60,6 +61,7 @@ class RowResult:
             unit=row.unit,
             measure=row.measure,
             goals=row.goals,
+            growth=row.growth,
             curves=row.curves,
             params=dict(row.params),
             results=results,

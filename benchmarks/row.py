@@ -26,7 +26,7 @@ CONTESTANTS = {
 }
 EVERYBODY = tuple(CONTESTANTS)
 
-Method = Literal["steps", "client", "load", "listening", "footprint"]
+Method = Literal["steps", "client", "load", "listening", "footprint", "fresh"]
 """How a row is measured; `turns` says what that means."""
 
 
@@ -36,6 +36,14 @@ class Goal:
 
     times: float
     over: str = SDK
+
+
+@attrs.frozen
+class Growth:
+    """At most so many times what the row `half` costs, where everything is half as large."""
+
+    times: float
+    half: str
 
 
 @attrs.frozen
@@ -51,7 +59,8 @@ class Curve:
 class Row:
     """A piece of work. `expected` is what must be seen after so many edits; `unit` is what one is counted per.
 
-    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of bytes.
+    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of bytes;
+    `rounds`: how many at most.
     """
 
     name: str
@@ -60,12 +69,14 @@ class Row:
     params: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     expected: Callable[[int], Any]
     goals: tuple[Goal, ...] = ()
+    growth: Growth | None = None
     contestants: tuple[str, ...] = EVERYBODY
     method: Method = "steps"
     measure: Literal["seconds", "bytes"] = "seconds"
     unit: str = "call"
     curves: tuple[Curve, ...] = ()
     quick: bool = True
+    rounds: int | None = None
 
 
 @attrs.frozen

@@ -22,16 +22,19 @@ from benchmarks.turns import METHODS, Turns
 
 @attrs.frozen
 class Mode:
-    """How thorough a run is: rounds, seconds that a turn should take, and whether only rows marked `quick` count."""
+    """How thorough a run is: rounds, seconds that a turn should take, seconds before the first one that do not count (just
+    in time compilers need them), and whether only rows marked `quick` are measured.
+    """
 
     name: str
     rounds: int
     turn: float
+    warm: float
     quick: bool
 
 
-QUICK = Mode("quick", rounds=5, turn=0.03, quick=True)
-FULL = Mode("full", rounds=15, turn=0.2, quick=False)
+QUICK = Mode("quick", rounds=5, turn=0.03, warm=0.15, quick=True)
+FULL = Mode("full", rounds=15, turn=0.2, warm=1.0, quick=False)
 
 
 class Teller(Protocol):
@@ -81,8 +84,11 @@ class Runner:
     def turns(self, questions: Sequence[Question]) -> int:
         """How many turns there will be."""
         return sum(
-            len(self._who(row)) * self._mode.rounds for question in questions for row in self.rows(question)
+            len(self._who(row)) * self._how_often(row) for question in questions for row in self.rows(question)
         )
+
+    def _how_often(self, row: Row) -> int:
+        return min(self._mode.rounds, row.rounds or self._mode.rounds)
 
     def _who(self, row: Row) -> list[str]:
         return [name for name in self._names if name in row.contestants]
@@ -100,7 +106,7 @@ class Runner:
                 results[name] = prepared
             else:
                 ready[name] = prepared
-        values = self._rounds(ready, results)
+        values = self._rounds(self._how_often(row), ready, results)
         for name, turns in ready.items():
             if name not in results:
                 results[name] = Result(tuple(values[name]))
@@ -114,6 +120,9 @@ class Runner:
         try:
             turns = METHODS[row.method](row, contestant, self._other)
             turns.calibrate(self._mode.turn)
+            begin = time.monotonic()
+            while row.rounds is None and time.monotonic() - begin < self._mode.warm:
+                turns.turn()
         except (NotSupported, environments.Missing) as refusal:
             return Result(refused=f"not supported: {refusal}")
         except Failed as failure:
@@ -146,10 +155,12 @@ class Runner:
             raise Failed(found.reason)
         return found
 
-    def _rounds(self, ready: Mapping[str, Turns], results: dict[str, Result]) -> dict[str, list[float]]:
+    def _rounds(
+        self, often: int, ready: Mapping[str, Turns], results: dict[str, Result]
+    ) -> dict[str, list[float]]:
         """What everybody spent in each round; one who fails is out."""
         values: dict[str, list[float]] = {name: [] for name in ready}
-        for number in range(self._mode.rounds):
+        for number in range(often):
             names = [name for name in ready if name not in results]
             for name in names if number % 2 == 0 else reversed(names):
                 try:

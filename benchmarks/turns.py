@@ -80,6 +80,18 @@ class Steps:
         self._contestant.say(do="finish")
 
 
+class Fresh(Steps):
+    """A job that must be the first one of its process, every time: one that measures memory."""
+
+    def calibrate(self, seconds: float) -> None:
+        """Once is enough."""
+
+    def turn(self) -> float:
+        self._contestant.restart()
+        check(self._row, prepare(self._row, self._contestant, self._row.job))
+        return super().turn()
+
+
 class Client(Steps):
     """A client, and a server of this library's in another process, which does not count."""
 
@@ -178,4 +190,5 @@ METHODS: Mapping[Method, Callable[[Row, Contestant, Find], Turns]] = {
     "load": Load,
     "listening": Listening,
     "footprint": Footprint,
+    "fresh": Fresh,
 }

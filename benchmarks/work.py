@@ -154,3 +154,9 @@ def ask(method: str, era: str) -> bytes:
 
 EDIT = "edit"
 """The prompt that edits another one when it is rendered: how a client in another process changes the list."""
+
+
+def framed(what: str, size: int) -> bytes:
+    """A line, or an event, whose text is so long."""
+    text = b"x" * size
+    return text + b"\n" if what == "line" else b"data: " + text + b"\n\n"

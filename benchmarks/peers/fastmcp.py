@@ -6,9 +6,8 @@ on the official SDK, whose in-memory transports and whose uvicorn it uses.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ import mcp_types as types
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StdioTransport
 from fastmcp.prompts import Prompt
-from mcp.shared.memory import create_client_server_memory_streams
-from mcp.shared.message import SessionMessage
 
 from benchmarks import work
 from benchmarks.peers import remote
+from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
+from benchmarks.peers.sdk import serving_bytes
 
 MODES = {"modern": "auto", "legacy": "legacy"}
 SILENT = "it has no subscriptions, and announces changes to the one client only that is asking at the time"
@@ -125,41 +124,55 @@ async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
 
 
 @asynccontextmanager
-async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
-    """Bytes are made into messages and back as the stdio transport does; between them, memory streams."""
-    server = House(prompts, page=prompts).server
+async def serving(house: House) -> AsyncGenerator[Callable[..., Awaitable[bytes]]]:
+    """A server, and how it is asked with bytes: as its stdio transport, which is the official SDK's, does."""
+    server = house.server
     low = server._mcp_server  # noqa: SLF001 - the server that its own stdio transport runs
-    async with (
-        server._lifespan_manager(),  # noqa: SLF001 - the same
-        create_client_server_memory_streams() as (ours, theirs),
-        asyncio.TaskGroup() as group,
-    ):
-        running = group.create_task(low.run(*theirs, low.create_initialization_options()))
-        incoming, outgoing = ours
-        reply = b""
+    async with server._lifespan_manager(), serving_bytes(low) as ask:  # noqa: SLF001 - the same
+        yield ask
 
-        async def tell(line: bytes) -> None:
-            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            await outgoing.send(SessionMessage(message))
 
-        async def hear() -> bytes:
-            received: Any = await incoming.receive()
-            text: str = received.message.model_dump_json(by_alias=True, exclude_unset=True)
-            return text.encode() + b"\n"
+@asynccontextmanager
+async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The bytes of a request go in, those of a reply come out."""
+    async with serving(House(prompts, page=prompts)) as ask:
+        reply, line = b"", work.ask(method, era)
 
         async def step() -> None:
             nonlocal reply
-            await tell(line)
-            reply = await hear()
+            reply = await ask(line)
 
         if era == "legacy":
             asks, tells = work.initialize()
-            await tell(asks)
-            await hear()
-            await tell(tells)
-        line = work.ask(method, era)
+            await ask(asks)
+            await ask(tells, replies=False)
         yield Job(step, lambda: work.seen_reply(reply))
-        running.cancel()
+
+
+# --- footprint ---
+
+IMPORTS = {"core": "import fastmcp", "adapters": "from fastmcp import Client, FastMCP"}
+
+
+@asynccontextmanager
+async def session_memory(sessions: int, era: str) -> AsyncGenerator[Job]:
+    """Clients of one server; it has nothing that listens in the modern era."""
+    async with AsyncExitStack() as stack:
+        house = House(100)
+
+        async def make() -> Client[Any]:
+            return await stack.enter_async_context(house.client(era))
+
+        amount, made = await grown(sessions, make)
+        yield measured(amount, lambda: ["connected" for each in made if each.is_connected()][:1])
+
+
+@asynccontextmanager
+async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
+    """Lists that a client has got."""
+    async with House(prompts).client("modern") as client:
+        amount, made = await grown(lists, client.list_prompts)
+        yield measured(amount, lambda: work.seen(made[-1]))
 
 
 # --- with a server elsewhere ---
@@ -191,7 +204,11 @@ async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remo
         yield Remote(client)
 
 
-REFUSED: Mapping[str, str] = dict.fromkeys(("fan_out", "churn", "churn_stdio", "churn_http"), SILENT)
+REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("fan_out", "churn", "churn_stdio", "churn_http"), SILENT),
+    "client_reply": "its client reads replies as the official SDK's does, by the same models",
+    "server_edit": "it encodes as the official SDK does, by the same models",
+}
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_again,
     "list_changed": list_changed,
@@ -199,5 +216,8 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "get": get,
     "cached_hit": cached_hit,
     "server_reply": server_reply,
+    "importing": importing(IMPORTS),
+    "session_memory": session_memory,
+    "list_memory": list_memory,
     **{name: job for name, job in remote.jobs("fastmcp", connect).items() if name not in REFUSED},
 }

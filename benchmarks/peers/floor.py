@@ -11,6 +11,7 @@ import attrs
 
 from benchmarks import work
 from benchmarks.peers import remote
+from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.floor_remote import connect
 from benchmarks.peers.floor_pair import Client, Message, Prompt, Server, notification_of
 from benchmarks.peers.job import Job
@@ -157,6 +158,87 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
     yield Job(step, answer, before=before, revision=lambda: revision, units=clients)
 
 
+@asynccontextmanager
+async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
+    """The bytes of a reply become a list."""
+    server = Server(prompts, prompts)
+    client = Client(server)
+    revision = 0
+    asking = client.ask(b"prompts/list", b"")
+
+    def before() -> None:
+        nonlocal revision, reply
+        if state == "changed":
+            revision += 1
+            server.put(work.spec(work.EDITED, revision))
+            reply = server.serve(asking)
+
+    def step() -> None:
+        client.call = 0
+        client.ask(b"prompts/list", b"")
+        if state == "cold":
+            client.hear_cold(reply.split(b"\n")[0])
+        else:
+            client.only_page(bytes(client.hear(reply.split(b"\n")[0])))
+
+    reply = server.serve(asking)
+    yield Job(step, lambda: work.seen(client.listed.values()), before=before, revision=lambda: revision)
+
+
+@asynccontextmanager
+async def server_edit(prompts: int) -> AsyncGenerator[Job]:
+    """A prompt is edited, and a request for the list answered."""
+    server = Server(prompts, prompts)
+    revision, spec, reply = 0, work.spec(work.EDITED), b""
+    line = work.ask("prompts/list", "modern") + b"\n"
+
+    def before() -> None:
+        nonlocal revision, spec
+        revision += 1
+        spec = work.spec(work.EDITED, revision)
+
+    def step() -> None:
+        nonlocal reply
+        server.put(spec)
+        reply = server.serve(line.split(b"\n")[0])
+
+    yield Job(step, lambda: work.seen_reply(reply), before=before, revision=lambda: revision)
+
+
+@asynccontextmanager
+async def framing(what: str, size: int, chunk: int) -> AsyncGenerator[Job]:
+    """Chunks are kept until the last one has come, and joined."""
+    whole = work.framed(what, size)
+    chunks = [whole[at : at + chunk] for at in range(0, len(whole), chunk)]
+    end, head = (b"\n", 0) if what == "line" else (b"\n\n", len(b"data: "))
+    found: list[int] = []
+
+    def step() -> None:
+        nonlocal found
+        held: list[bytes] = []
+        for each in chunks:
+            held.append(each)
+            if end in each:
+                found = [len(b"".join(held)) - head - len(end)]
+
+    yield Job(step, lambda: found)
+
+
+@asynccontextmanager
+async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
+    """Lists that clients keep, with the bytes that they need to compare."""
+    server = Server(prompts, 100)
+
+    async def make() -> Client:
+        client = Client(server)
+        client.list()
+        return client
+
+    amount, made = await grown(lists, make)
+    yield measured(amount, lambda: work.seen(made[-1].listed.values()))
+
+
+IMPORTS = dict.fromkeys(("core", "adapters"), "import asyncio, attrs, msgspec")
 NOT_WRITTEN = "in memory it is the same work; only reading and writing would be added"
 ELSEWHERE = {name: job for name, job in remote.jobs("floor", connect).items() if not name.startswith("churn")}
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
@@ -168,6 +250,11 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    "client_reply": client_reply,
+    "server_edit": server_edit,
+    "framing": framing,
+    "importing": importing(IMPORTS),
+    "list_memory": list_memory,
     **ELSEWHERE,
 }
 REFUSED: Mapping[str, str] = dict.fromkeys(("churn_stdio", "churn_http"), NOT_WRITTEN)

@@ -252,6 +252,10 @@ class Client:
             cursor = b'"cursor":%b,' % encode(page.next_cursor)
         self.listed = listed
 
+    def hear_cold(self, line: bytes) -> None:
+        """A list of which nothing is known has come, on one page."""
+        self.listed = {wire.name: prompt_from(wire) for wire in page_of(self.hear(line)).prompts}
+
     def list(self) -> None:
         """A list that may be much like the last one."""
         cursor: str | None = None

@@ -27,18 +27,21 @@ class Job:
         before: Callable[[], Any] | None = None,
         revision: Callable[[], int] = lambda: 0,
         units: int = 1,
+        counts: bool = True,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         """`step` does it, as a function or a coroutine function; `before` gets ready for one and is not timed.
 
         `answer` is what the last step came to, as plain lists, and `revision` how often the prompts had been edited by
-        then; `units` is how many subscribers, say, were served by one step. `facts` are for whoever asked for the job: the address of a server, a number of bytes.
+        then; `units` is how many subscribers, say, were served by one step. Unless `counts`, it is not the CPU time of
+        a step that counts but the number that it returns. `facts` are for whoever asked for the job: the address of a server, a number of bytes.
         """
         self.step = step
         self.answer = answer
         self.before = before
         self.revision = revision
         self.units = units
+        self.counts = counts
         self.facts = dict(facts or {})
 
     async def repeat(self, times: int) -> tuple[float, float]:
@@ -49,6 +52,8 @@ class Job:
         return cpu, time.monotonic() - begin
 
     async def _repeat(self, times: int) -> float:
+        if not self.counts:
+            return sum([await _number(self.step()) for _ in range(times)])
         if self.before is not None:
             return await self._repeat_prepared(times, self.before)
         if inspect.iscoroutinefunction(self.step):
@@ -64,6 +69,11 @@ class Job:
             else:
                 spent += timed(self.step, 1)
         return spent
+
+
+async def _number(returned: Any) -> float:
+    found = await returned if inspect.isawaitable(returned) else returned
+    return float(found)
 
 
 def timed(step: Callable[[], Any], times: int) -> float:

@@ -8,8 +8,9 @@ from typing import Any
 
 from benchmarks import work
 from benchmarks.peers import remote
+from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
-from benchmarks.peers.ours_pair import VERSIONS, End, House
+from benchmarks.peers.ours_pair import VERSIONS, End, House, prompt
 from mcp_sansio import (
     ClientConfig,
     Implementation,
@@ -20,6 +21,8 @@ from mcp_sansio import (
     PromptRendered,
     PromptRequested,
 )
+from mcp_sansio._lines import LineBuffer
+from mcp_sansio._sse import SseDecoder, SseEvent
 from mcp_sansio_adapters.asyncio import AsyncClient, Changes, open_http_client, open_stdio_client
 
 # --- in memory ---
@@ -131,6 +134,86 @@ async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Jo
     yield Job(lambda: ask(line), lambda: work.seen_reply(b"".join(replies)))
 
 
+@asynccontextmanager
+async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
+    """The bytes of a reply become a list; the request before it is part of that."""
+    house = House(prompts, page=prompts, announce=False)
+    end = house.ends[0]
+    pages = {revision: reply_to_list(house, revision) for revision in (0, 1)}
+    revision = 0
+
+    def before() -> None:
+        nonlocal revision
+        if state == "cold":
+            end.prompts.principal_changed(house.now)
+        elif state == "changed":
+            revision += 1
+            pages[revision] = reply_to_list(house, revision)
+
+    def step() -> None:
+        end.prompts.refresh(house.now)
+        end.client.next_ready()
+        asked = end.near.data_to_send()[0]
+        call = asked.partition(b'"id":')[2].partition(b",")[0]
+        end.near.receive_data(b'{"jsonrpc":"2.0","id":%b,"result":%b' % (call, pages[revision]), house.now)
+        while (event := end.client.next_event()) is not None:
+            end.last = event
+
+    yield Job(step, lambda: end.listed, before=before, revision=lambda: revision)
+
+
+def reply_to_list(house: House, revision: int) -> bytes:
+    """What comes after `result` in the reply of a server, as bytes, with the newline."""
+    if revision:
+        house.put(prompt(work.EDITED, revision))
+    wire = LineWire(house.server.open(), house.now)
+    wire.receive_data(work.ask("prompts/list", "modern") + b"\n", house.now)
+    house.server.next_ready()
+    return b"".join(wire.data_to_send()).partition(b'"result":')[2]
+
+
+@asynccontextmanager
+async def server_edit(prompts: int) -> AsyncGenerator[Job]:
+    """A prompt is edited, and a request for the list answered."""
+    house = House(prompts, page=prompts, clients=0, announce=False)
+    wire = LineWire(house.server.open(), house.now)
+    line = work.ask("prompts/list", "modern") + b"\n"
+    edited, replies = house.next_edit(), list[bytes]()
+
+    def before() -> None:
+        nonlocal edited
+        edited = house.next_edit()
+
+    def step() -> None:
+        nonlocal replies
+        house.put(edited)
+        wire.receive_data(line, house.now)
+        house.server.next_ready()
+        replies = wire.data_to_send()
+
+    yield Job(step, lambda: work.seen_reply(b"".join(replies)), before=before, revision=lambda: house.revision)
+
+
+@asynccontextmanager
+async def framing(what: str, size: int, chunk: int) -> AsyncGenerator[Job]:
+    """One long line or event, in chunks; it is only cut out."""
+    whole = work.framed(what, size)
+    chunks = [whole[at : at + chunk] for at in range(0, len(whole), chunk)]
+    found: list[int] = []
+
+    def step() -> None:
+        nonlocal found
+        if what == "line":
+            lines = LineBuffer(size)
+            found = [len(line) for each in chunks for line in lines.feed(each) if isinstance(line, bytes)]
+        else:
+            events = SseDecoder(size)
+            cut = [event for each in chunks for event in events.feed(each)]
+            found = [len(event.data) for event in cut if isinstance(event, SseEvent)]
+
+    yield Job(step, lambda: found)
+
+
 # --- changes ---
 
 
@@ -223,6 +306,44 @@ async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remo
         yield Remote(client, client.changes())
 
 
+# --- footprint ---
+
+IMPORTS = {
+    "core": "import mcp_sansio",
+    "adapters": "import mcp_sansio, mcp_sansio_adapters.asyncio",
+}
+
+
+@asynccontextmanager
+async def session_memory(sessions: int, era: str) -> AsyncGenerator[Job]:
+    """Clients of one server."""
+    house = House(100, era=era)
+
+    async def make() -> End:
+        end = End(house, era, None)
+        house.settle(end)
+        return end
+
+    amount, made = await grown(sessions, make)
+    yield measured(amount, lambda: ["connected" for end in made if end.client.era is not None][:1])
+
+
+@asynccontextmanager
+async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
+    """Clients that keep a list; connecting them is not counted."""
+    house = House(prompts, clients=lists + 1)
+    left = iter(house.ends)
+
+    async def make() -> End:
+        end = next(left)
+        end.prompts.list(house.now)
+        house.settle(end)
+        return end
+
+    amount, made = await grown(lists, make)
+    yield measured(amount, lambda: made[-1].listed)
+
+
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_cold,
     "list_changed": list_changed,
@@ -232,6 +353,12 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    "client_reply": client_reply,
+    "server_edit": server_edit,
+    "framing": framing,
+    "importing": importing(IMPORTS),
+    "session_memory": session_memory,
+    "list_memory": list_memory,
     **remote.jobs("ours", connect),
 }
 REFUSED: Mapping[str, str] = {}

@@ -7,7 +7,7 @@ era is its memory streams. Servers have their prompts as objects, ready to be se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from benchmarks import work
 from benchmarks.peers import remote
+from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
 
 MODES = {"modern": "auto", "legacy": "legacy"}
@@ -182,36 +183,91 @@ async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
 
 
 @asynccontextmanager
-async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
-    """Bytes are made into messages and back as its stdio transport does; between them, memory streams."""
-    server = House(prompts, page=prompts).server
+async def serving_bytes(server: Server[Any]) -> AsyncGenerator[Callable[..., Awaitable[bytes]]]:
+    """A server, and how it is asked. Bytes are made into messages and back as its stdio transport does."""
     async with create_client_server_memory_streams() as (ours, theirs), asyncio.TaskGroup() as group:
         running = group.create_task(server.run(*theirs, server.create_initialization_options()))
         incoming, outgoing = ours
-        reply = b""
 
-        async def tell(line: bytes) -> None:
+        async def ask(line: bytes, *, replies: bool = True) -> bytes:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
             await outgoing.send(SessionMessage(message))
-
-        async def hear() -> bytes:
+            if not replies:
+                return b""
             received: Any = await incoming.receive()
             text: str = received.message.model_dump_json(by_alias=True, exclude_unset=True)
             return text.encode() + b"\n"
 
+        yield ask
+        running.cancel()
+
+
+@asynccontextmanager
+async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
+    """The bytes of a request go in, those of a reply come out."""
+    async with serving_bytes(House(prompts, page=prompts).server) as ask:
+        reply, line = b"", work.ask(method, era)
+
         async def step() -> None:
             nonlocal reply
-            await tell(line)
-            reply = await hear()
+            reply = await ask(line)
 
         if era == "legacy":
             asks, tells = work.initialize()
-            await tell(asks)
-            await hear()
-            await tell(tells)
-        line = work.ask(method, era)
+            await ask(asks)
+            await ask(tells, replies=False)
         yield Job(step, lambda: work.seen_reply(reply))
-        running.cancel()
+
+
+@asynccontextmanager
+async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
+    """The bytes of a reply become a list, by the models that its transports and its session use."""
+    house = House(prompts, page=prompts)
+    listed: list[types.Prompt] = []
+    reply, revision = b"", 0
+
+    def encoded() -> bytes:
+        result = types.ListPromptsResult(prompts=house.prompts)
+        body = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        message = types.JSONRPCResponse(jsonrpc="2.0", id=1, result=body)
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+    def before() -> None:
+        nonlocal reply, revision
+        if state == "changed":
+            revision += 1
+            house.put(types.Prompt(**work.spec(work.EDITED, revision)))
+            reply = encoded()
+
+    def step() -> None:
+        nonlocal listed
+        request = types.ListPromptsRequest(params=types.PaginatedRequestParams())
+        asked = request.model_dump(by_alias=True, mode="json", exclude_none=True)
+        types.JSONRPCRequest(jsonrpc="2.0", id=1, **asked).model_dump_json(by_alias=True, exclude_unset=True)
+        message: Any = types.jsonrpc_message_adapter.validate_json(reply, by_name=False)
+        listed = types.ListPromptsResult.model_validate(message.result, by_name=False).prompts
+
+    reply = encoded()
+    yield Job(step, lambda: work.seen(listed), before=before, revision=lambda: revision)
+
+
+@asynccontextmanager
+async def server_edit(prompts: int) -> AsyncGenerator[Job]:
+    """A prompt is edited, and a request for the list answered, as in `server_reply`."""
+    house = House(prompts, page=prompts)
+    async with serving_bytes(house.server) as ask:
+        edited, reply, line = house.next_edit(), b"", work.ask("prompts/list", "modern")
+
+        def before() -> None:
+            nonlocal edited
+            edited = house.next_edit()
+
+        async def step() -> None:
+            nonlocal reply
+            house.put(edited)
+            reply = await ask(line)
+
+        yield Job(step, lambda: work.seen_reply(reply), before=before, revision=lambda: house.revision)
 
 
 # --- changes ---
@@ -233,21 +289,31 @@ class Listeners:
         self._fresh = asyncio.Event()
 
     async def open(self, stack: AsyncExitStack, number: int) -> None:
-        """Connect them, and have them listen."""
-        group = await stack.enter_async_context(asyncio.TaskGroup())
-        for each in range(number):
-            self.heard.append(0)
-            self._bells.append(asyncio.Event())
-            if self._era == "modern":
-                client = await self._house.client(stack, self._era)
-                subscription = await stack.enter_async_context(client.listen(prompts_list_changed=True))
-                task = group.create_task(self._listen(each, subscription))
-            else:
-                client = await self._house.client(stack, self._era, message_handler=self._handler(each))
-                task = group.create_task(self._wait(each))
-            stack.callback(task.cancel)
-            self.clients.append(client)
-            self.lists.append(await walk(client))
+        """Connect them, have them listen, and get the list."""
+        await self.begin(stack)
+        for _ in range(number):
+            await self.add(stack)
+            self.lists[-1] = await walk(self.clients[-1])
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        """Tasks run from now on."""
+        self._group = await stack.enter_async_context(asyncio.TaskGroup())
+
+    async def add(self, stack: AsyncExitStack) -> None:
+        """Connect one, and have it listen."""
+        each = len(self.clients)
+        self.heard.append(0)
+        self.lists.append([])
+        self._bells.append(asyncio.Event())
+        if self._era == "modern":
+            client = await self._house.client(stack, self._era)
+            subscription = await stack.enter_async_context(client.listen(prompts_list_changed=True))
+            task = self._group.create_task(self._listen(each, subscription))
+        else:
+            client = await self._house.client(stack, self._era, message_handler=self._handler(each))
+            task = self._group.create_task(self._wait(each))
+        stack.callback(task.cancel)
+        self.clients.append(client)
 
     def _handler(self, each: int) -> Callable[[Any], Any]:
         async def handle(message: Any) -> None:
@@ -405,6 +471,35 @@ async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remo
         yield made
 
 
+# --- footprint ---
+
+IMPORTS = {"core": "import mcp", "adapters": "import mcp, mcp.client, mcp.server"}
+
+
+@asynccontextmanager
+async def session_memory(sessions: int, era: str) -> AsyncGenerator[Job]:
+    """Clients of one server, which listen to changes."""
+    async with AsyncExitStack() as stack:
+        everybody = Listeners(House(100), era, fetch=False)
+        await everybody.begin(stack)
+
+        async def make() -> Client:
+            await everybody.add(stack)
+            return everybody.clients[-1]
+
+        amount, made = await grown(sessions, make)
+        yield measured(amount, lambda: ["connected" for each in made if each.protocol_version][:1])
+
+
+@asynccontextmanager
+async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
+    """Lists that a client has got."""
+    async with AsyncExitStack() as stack:
+        client = await House(prompts).client(stack, "modern")
+        amount, made = await grown(lists, lambda: walk(client))
+        yield measured(amount, lambda: work.seen(made[-1]))
+
+
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "list_cold": list_again,
     "list_changed": list_changed,
@@ -414,6 +509,11 @@ JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {
     "server_reply": server_reply,
     "fan_out": fan_out,
     "churn": churn,
+    "client_reply": client_reply,
+    "server_edit": server_edit,
+    "importing": importing(IMPORTS),
+    "session_memory": session_memory,
+    "list_memory": list_memory,
     **remote.jobs("sdk", connect),
 }
 REFUSED: Mapping[str, str] = {}
