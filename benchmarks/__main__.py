@@ -13,6 +13,7 @@ from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import tables
+from benchmarks.figures import RowResult
 from benchmarks.questions import QUESTIONS
 from benchmarks.row import CONTESTANTS
 from benchmarks.runner import FULL, QUICK, Runner
@@ -35,9 +36,13 @@ class Bar:
         """What is being done now."""
         self._progress.update(self._task, description=text.replace("`", ""))
 
-    def advance(self, turns: int = 1) -> None:
-        """So many turns are over."""
-        self._progress.advance(self._task, turns)
+    def advance(self) -> None:
+        """One turn is over."""
+        self._progress.advance(self._task)
+
+    def done(self, row: RowResult) -> None:
+        """A row is over: what came of it, on a line."""
+        self._progress.console.print(tables.brief(row), highlight=False, soft_wrap=True)
 
 
 @click.group(invoke_without_command=True, help=__doc__)

@@ -76,7 +76,7 @@ class Contestant:
         deadline = time.monotonic() + PATIENCE
         while b"\n" not in self._rest:
             wait = deadline - time.monotonic()
-            if wait <= 0 or not select.select([stdout], [], [], wait)[0]:
+            if wait <= 0 or not self._readable(stdout.fileno(), wait):
                 raise Failed(f"it did not answer within {PATIENCE:.0f} s")
             data = os.read(stdout.fileno(), 1 << 20)
             if not data:
@@ -84,6 +84,12 @@ class Contestant:
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+    @staticmethod
+    def _readable(fd: int, seconds: float) -> bool:
+        poll = select.poll()  # `select` itself fails for descriptors beyond a thousand
+        poll.register(fd, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def restart(self) -> None:
         """Begin anew, for a job that must not be the second one of its process."""

@@ -51,9 +51,10 @@ class RowResult:
     curves: tuple[Curve, ...]
     params: dict[str, Any]
     results: dict[str, Result]
+    took: float
 
     @classmethod
-    def of(cls, row: Row, results: dict[str, Result]) -> RowResult:
+    def of(cls, row: Row, results: dict[str, Result], took: float) -> RowResult:
         """What came out of a row."""
         return cls(
             name=row.name,
@@ -65,6 +66,7 @@ class RowResult:
             curves=row.curves,
             params=dict(row.params),
             results=results,
+            took=took,
         )
 
     def ratio(self, over: str, below: str = OURS) -> float | None:

@@ -124,6 +124,7 @@ class Crowd:
         """Hang up."""
         for each in self.connections:
             each.close()
+        self.do(asyncio.sleep(0.01))
         self._runner.close()
 
     def ask(self, request: bytes, times: int, expected: bytes) -> None:

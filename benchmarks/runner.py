@@ -48,6 +48,10 @@ class Teller(Protocol):
         """One turn is over."""
         ...
 
+    def done(self, row: RowResult) -> None:
+        """A row is over."""
+        ...
+
 
 class Runner:
     """All contestants, for as long as the block lasts."""
@@ -98,6 +102,7 @@ class Runner:
     def measure(self, row: Row) -> RowResult:
         """Have everybody do it."""
         self._teller.stage(row.work)
+        begin = time.monotonic()
         results: dict[str, Result] = {}
         ready: dict[str, Turns] = {}
         for name in self._who(row):
@@ -111,7 +116,10 @@ class Runner:
             if name not in results:
                 results[name] = Result(tuple(values[name]))
             self._finish(name, turns)
-        return RowResult.of(row, {name: results[name] for name in self._who(row)})
+        who = {name: results[name] for name in self._who(row)}
+        measured = RowResult.of(row, who, time.monotonic() - begin)
+        self._teller.done(measured)
+        return measured
 
     def _prepare(self, row: Row, name: str) -> Turns | Result:
         contestant = self._contestant(name)

@@ -62,6 +62,12 @@ def cell(row: RowResult, name: str) -> str:
     return amount if name == OURS or ratio is None else f"{amount} ({times(ratio)})"
 
 
+def brief(row: RowResult) -> str:
+    """A row on a line, while the others are being measured."""
+    cells = ", ".join(f"{name} {cell(row, name)}" for name in row.results)
+    return f"{row.took:5.1f} s  {row.work}: {cells}"
+
+
 def notes(rows: Sequence[RowResult]) -> list[str]:
     """Why cells are empty."""
     reasons = {
