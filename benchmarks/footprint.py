@@ -21,6 +21,8 @@ def importing(what: str, text: str, *goals: Goal) -> Row:
         goals=goals,
         contestants=(OURS, SDK, FASTMCP, FLOOR),
         unit="import",
+        rounds=3,
+        quick=what == "core",
     )
 
 
@@ -30,14 +32,14 @@ def sessions(era: str, *goals: Goal) -> Row:
         name=f"session/{era}",
         work=f"memory of an idle session in memory, both ends ({era})",
         job="session_memory",
-        params={"sessions": 500, "era": era},
+        params={"sessions": 200, "era": era},
         expected=lambda _: ["connected"],
         goals=goals,
         contestants=(OURS, SDK, FASTMCP),
         method="fresh",
         measure="bytes",
         unit="session",
-        rounds=3,
+        rounds=2,
         quick=era == "modern",
     )
 
@@ -47,7 +49,7 @@ def listeners(over: str, what: str, *goals: Goal) -> Row:
     return Row(
         name=f"listener/{over}",
         work=f"memory of a server per SSE listener, {what}",
-        job="http_server",
+        job="http_listeners",
         params={"over": over, "prompts": 100, "era": "modern", "listeners": 1000},
         expected=lambda _: [],
         goals=goals,
@@ -81,7 +83,7 @@ QUESTION = Question(
             method="fresh",
             measure="bytes",
             unit="list",
-            rounds=3,
+            rounds=2,
         ),
     ),
 )

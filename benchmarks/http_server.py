@@ -41,7 +41,7 @@ def telling(listeners: int, over: str, *goals: Goal) -> Row:
     return Row(
         name=f"sse/{listeners}/{over}",
         work=f"SSE fan-out to {listeners:,} listeners, {OVER[over]}",
-        job="http_server",
+        job="http_listeners",
         params={"over": over, "prompts": 100, "era": "modern", "listeners": listeners},
         expected=lambda _: [],
         goals=goals,

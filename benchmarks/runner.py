@@ -33,7 +33,7 @@ class Mode:
     quick: bool
 
 
-QUICK = Mode("quick", rounds=5, turn=0.03, warm=0.15, quick=True)
+QUICK = Mode("quick", rounds=5, turn=0.03, warm=0.1, quick=True)
 FULL = Mode("full", rounds=15, turn=0.2, warm=1.0, quick=False)
 
 
@@ -127,8 +127,8 @@ class Runner:
             return Result(refused=f"not measured: {contestant.reason}")
         try:
             turns = METHODS[row.method](row, contestant, self._other)
-            turns.calibrate(self._mode.turn)
             begin = time.monotonic()
+            turns.calibrate(self._mode.turn)
             while row.rounds is None and time.monotonic() - begin < self._mode.warm:
                 turns.turn()
         except (NotSupported, environments.Missing) as refusal:

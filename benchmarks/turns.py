@@ -86,9 +86,16 @@ class Fresh(Steps):
     def calibrate(self, seconds: float) -> None:
         """Once is enough."""
 
+    def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
+        contestant.restart()
+        super().__init__(row, contestant, find)
+        self._used = False
+
     def turn(self) -> float:
-        self._contestant.restart()
-        check(self._row, prepare(self._row, self._contestant, self._row.job))
+        if self._used:
+            self._contestant.restart()
+            check(self._row, prepare(self._row, self._contestant, self._row.job))
+        self._used = True
         return super().turn()
 
 
@@ -113,7 +120,7 @@ class Crowded:
         self._row = row
         self._contestant = contestant
         params = {name: row.params[name] for name in ("over", "prompts", "era")}
-        answer = contestant.say(do="prepare", job="http_server", params=params)
+        answer = contestant.say(do="prepare", job=row.job, params=params)
         if "refused" in answer:
             raise NotSupported(answer["refused"])
         self._url = str(answer["url"])

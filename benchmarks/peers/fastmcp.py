@@ -205,7 +205,7 @@ async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remo
 
 
 REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("fan_out", "churn", "churn_stdio", "churn_http"), SILENT),
+    **dict.fromkeys(("fan_out", "churn", "churn_stdio", "churn_http", "http_listeners"), SILENT),
     "client_reply": "its client reads replies as the official SDK's does, by the same models",
     "server_edit": "it encodes as the official SDK does, by the same models",
 }

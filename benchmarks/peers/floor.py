@@ -11,11 +11,10 @@ import attrs
 
 from benchmarks import work
 from benchmarks.peers import remote
-from benchmarks.peers.footprint import grown, importing, measured
-from benchmarks.peers.floor_remote import connect
 from benchmarks.peers.floor_pair import Client, Message, Prompt, Server, notification_of
+from benchmarks.peers.floor_remote import connect
+from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
-
 
 
 @asynccontextmanager

@@ -8,21 +8,13 @@ what a protocol costs.
 
 from __future__ import annotations
 
-import socket
-import subprocess
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
-import h11
 import msgspec
 
 from benchmarks import work
-from benchmarks.peers import remote
-from benchmarks.peers.job import Job
 
 # --- what comes over the wire ---
 

@@ -207,7 +207,7 @@ async def framing(what: str, size: int, chunk: int) -> AsyncGenerator[Job]:
             lines = LineBuffer(size)
             found = [len(line) for each in chunks for line in lines.feed(each) if isinstance(line, bytes)]
         else:
-            events = SseDecoder(size)
+            events = SseDecoder(2 * size)
             cut = [event for each in chunks for event in events.feed(each)]
             found = [len(event.data) for event in cut if isinstance(event, SseEvent)]
 

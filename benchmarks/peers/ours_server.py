@@ -62,12 +62,12 @@ def serve(over: str, server: Server) -> None:
 
 
 def under_uvicorn(app: Any) -> None:
-    """Serve an ASGI application as uvicorn does by default, without its log."""
+    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections that wait for a turn."""
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
-    config = uvicorn.Config(app, log_level="error", access_log=False)
+    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_keep_alive=600)
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -144,6 +144,7 @@ def jobs(driver: str, connect: Connect) -> dict[str, Callable[..., AbstractAsync
     """The jobs of a driver that have a server elsewhere."""
     return {
         "http_server": partial(http_server, driver),
+        "http_listeners": partial(http_server, driver),
         "stdio_list": partial(stdio, driver, connect, listing),
         "stdio_get": partial(stdio, driver, connect, getting),
         "http_client_list": partial(http, connect, listing),

@@ -230,6 +230,7 @@ const JOBS = {
     churn_http: (params) => churnElsewhere('http', params)
 };
 JOBS.list_unchanged = JOBS.list_cold;
+JOBS.http_listeners = JOBS.http_server;
 const NO_SESSIONS = 'its handler serves the legacy era without sessions, so that there is nobody to tell';
 const REFUSED = { server_reply: 'its transports take messages, not bytes; there is no place to begin and to end at' };
 
