@@ -1,1 +1,1 @@
-"""Benchmarks: one question per file, answered side by side with what else there is by `python -m benchmarks`."""
+"""Benchmarks: one question per file, answered side by side with the peers by `python -m benchmarks`."""

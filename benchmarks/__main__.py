@@ -1,6 +1,7 @@
 """The command line: `python -m benchmarks`, from a checkout.
 
-Without a command all questions are asked; `--quick` takes less than three minutes once the environments are there.
+Without a command all questions are asked; `--quick` takes less than three minutes once the environments are
+there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What do encoding and decoding cost each side by itself?
 
-A client alone gets the bytes of a reply and makes a list of it: one that it has never seen, one of which a prompt has
-changed, one that is the same. A server alone encodes a list of which a prompt has just been edited.
+A client alone gets the bytes of a reply and makes a list of it: one that it has never seen, one of which a
+prompt has changed, one that is the same. A server alone encodes a list of which a prompt has just been
+edited.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The processes of the contestants, as the runner sees them: commands go in, answers come out, CPU time is read."""
+"""The processes of the contestants, as the runner sees them: commands go in, answers come out, CPU time is
+read.
+"""
 
 from __future__ import annotations
 

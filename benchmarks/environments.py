@@ -1,7 +1,8 @@
 """The environments of the contestants: each has its own, made by `venv` and pip, or npm, under `.bench/`.
 
-An environment is made once, and again when what it should contain has changed. Nothing is taken from the environment
-that the benchmark itself runs in, so contestants do not share dependencies that would suit only one of them.
+An environment is made once, and again when what it should contain has changed. Nothing is taken from the
+environment that the benchmark itself runs in, so contestants do not share dependencies that would suit only
+one of them.
 """
 
 from __future__ import annotations

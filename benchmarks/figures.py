@@ -1,7 +1,7 @@
 """What was measured, as figures: medians, how far they spread, ratios, and the file that they are kept in.
 
-A ratio is that of two medians of one run; its spread is that of the ratios round by round, from the first quartile to
-the third, since contestants take turns and what disturbs a round disturbs all of them.
+A ratio is that of two medians of one run; its spread is that of the ratios round by round, from the first
+quartile to the third, since contestants take turns and what disturbs a round disturbs all of them.
 """
 
 from __future__ import annotations
@@ -160,5 +160,3 @@ def _processor() -> str:
         return platform.processor() or "unknown"
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else "unknown"
-
-

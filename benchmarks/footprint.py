@@ -1,7 +1,7 @@
 """What does it cost to have this library at hand: importing it, a session that is idle, a list that is kept?
 
-Memory is what the process has grown by, as the system sees it, since allocators of their own (Rust's, Node's) hide from
-Python's. An idle session is connected and listens to changes; it has no timers that would cost CPU.
+Memory is what the process has grown by, as the system sees it, since allocators of their own (Rust's, Node's)
+hide from Python's. An idle session is connected and listens to changes; it has no timers that would cost CPU.
 """
 
 from __future__ import annotations

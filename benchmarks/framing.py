@@ -1,4 +1,6 @@
-"""Does the cost of a line, or of an event, grow with its size and not faster, however small the pieces that it comes in?"""
+"""Does the cost of a line, or of an event, grow with its size and not faster, however small the pieces that
+it comes in?
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What does a client over HTTP spend? Everybody asks the same server, this library's, whose CPU does not count."""
+"""What does a client over HTTP spend? Everybody asks the same server, this library's, whose CPU does not
+count.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """What does a server over HTTP spend on a request, and on telling its listeners of a change?
 
-The same load for everybody: 50 connections that ask as fast as they are answered, or a thousand listeners. Only the CPU of
-the server's process counts. This library serves HTTP by itself (h11, on asyncio or trio) or as an ASGI application under
-uvicorn; the Python peers are ASGI applications under the same uvicorn. Everybody answers with plain JSON.
+The same load for everybody: 50 connections that ask as fast as they are answered, or a thousand listeners.
+Only the CPU of the server's process counts. This library serves HTTP by itself (h11, on asyncio or trio) or
+as an ASGI application under uvicorn; the Python peers are ASGI applications under the same uvicorn. Everybody
+answers with plain JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ from benchmarks import work
 from benchmarks.row import Goal, Question, Row
 
 CONNECTIONS = 50
-OVER = {"http": "own server (h11), asyncio", "http-trio": "own server (h11), trio", "asgi": "ASGI under uvicorn"}
+OVER = {
+    "http": "own server (h11), asyncio",
+    "http-trio": "own server (h11), trio",
+    "asgi": "ASGI under uvicorn",
+}
 GOALS = {
     ("prompts/list", "http"): 12.0,
     ("prompts/list", "asgi"): 10.0,

@@ -1,7 +1,7 @@
 """What does it cost to list and to get prompts, client and server together, in memory?
 
-No transport, no waiting: what is left is the protocol itself. This library encodes to bytes and back on both sides; the
-Python peers hand over objects where they can.
+No transport, no waiting: what is left is the protocol itself. This library encodes to bytes and back on both
+sides; the Python peers hand over objects where they can.
 """
 
 from __future__ import annotations

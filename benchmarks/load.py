@@ -1,7 +1,7 @@
 """The other side of a server over HTTP: connections that ask, and listeners that hear.
 
-It is the same for all servers, and what it costs is not counted. Every reply must be, byte for byte, the one that
-has been checked before anything was timed.
+It is the same for all servers, and what it costs is not counted. Every reply must be, byte for byte, the one
+that has been checked before anything was timed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from benchmarks import (
 from benchmarks.row import Question
 
 QUESTIONS: dict[str, Question] = {
-    module.QUESTION.name: module.QUESTION for module in (
+    module.QUESTION.name: module.QUESTION
+    for module in (
         in_memory,
         server_alone,
         codec,

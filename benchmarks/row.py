@@ -1,8 +1,8 @@
 """What is asked: questions, each a file of this folder, and the rows of their tables.
 
-A row is a piece of work that every contestant does: the job of the drivers that does it, with its parameters, what must
-be seen at the end, and what this library should reach. Goals are ratios: so many times less than another contestant
-spends in the same run.
+A row is a piece of work that every contestant does: the job of the drivers that does it, with its parameters,
+what must be seen at the end, and what this library should reach. Goals are ratios: so many times less than
+another contestant spends in the same run.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ class Curve:
 
 @attrs.frozen(kw_only=True)
 class Row:
-    """A piece of work. `expected` is what must be seen after so many edits; `unit` is what one is counted per.
+    """A piece of work. `expected` is what must be seen after so many edits; `unit` is what one is counted
+    per.
 
-    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of bytes;
-    `rounds`: how many at most.
+    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of
+    bytes; `rounds`: how many at most.
     """
 
     name: str

@@ -1,15 +1,15 @@
 """The runner: who does a row, how often, in which order, and whether what they say is right.
 
-For each row every contestant makes ready and shows one answer, which is compared with what it must be. Then they take turns,
-round by round, so that a busy neighbour is everybody's. One turn is as many steps as take `turn` seconds. Every turn is
-followed by the same comparison, outside the time that counts.
+For each row every contestant makes ready and shows one answer, which is compared with what it must be. Then
+they take turns, round by round, so that a busy neighbour is everybody's. One turn is as many steps as take
+`turn` seconds. Every turn is followed by the same comparison, outside the time that counts.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import attrs
 
@@ -22,7 +22,8 @@ from benchmarks.turns import METHODS, Turns
 
 @attrs.frozen
 class Mode:
-    """How thorough a run is: rounds, seconds that a turn should take, seconds before the first one that do not count (just
+    """How thorough a run is: rounds, seconds that a turn should take, seconds before the first one that do
+    not count (just
     in time compilers need them), and whether only rows marked `quick` are measured.
     """
 
@@ -62,7 +63,7 @@ class Runner:
         self._teller = teller
         self._contestants: dict[str, Contestant | Refused] = {}
 
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,9 +88,8 @@ class Runner:
 
     def turns(self, questions: Sequence[Question]) -> int:
         """How many turns there will be."""
-        return sum(
-            len(self._who(row)) * self._how_often(row) for question in questions for row in self.rows(question)
-        )
+        rows = [row for question in questions for row in self.rows(question)]
+        return sum(len(self._who(row)) * self._how_often(row) for row in rows)
 
     def _how_often(self, row: Row) -> int:
         return min(self._mode.rounds, row.rounds or self._mode.rounds)

@@ -1,4 +1,6 @@
-"""What does a reply cost a server: from the bytes of a request to the bytes of the reply, with nothing in between?"""
+"""What does a reply cost a server: from the bytes of a request to the bytes of the reply, with nothing in
+between?
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What does it cost to talk to a child process over stdio, both sides together?
 
-The client starts a server and asks for the same thing again and again, one request after the other. The list is the same every
-time, which is what a client that polls sees; both sides do everything that they do for a list.
+The client starts a server and asks for the same thing again and again, one request after the other. The list
+is the same every time, which is what a client that polls sees; both sides do everything that they do for a
+list.
 """
 
 from __future__ import annotations

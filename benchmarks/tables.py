@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from benchmarks.figures import QuestionResult, Report, Result, RowResult
-from benchmarks.row import CONTESTANTS, OURS
+from benchmarks.row import CONTESTANTS, OURS, Goal
 
 DASH = "–"
 
@@ -13,9 +13,10 @@ DASH = "–"
 def page(report: Report) -> str:
     """The whole report."""
     machine = ", ".join(report.machine.values())
+    how = f"medians of {report.rounds} rounds, contestants taking turns; CPU time"
     parts = [
         "# Benchmarks",
-        f"Mode: {report.mode}; medians of {report.rounds} rounds, contestants taking turns; CPU time. {machine}.",
+        f"Mode: {report.mode}; {how}. {machine}.",
         goals(report),
         *(table(question) for question in report.questions),
     ]
@@ -24,30 +25,50 @@ def page(report: Report) -> str:
 
 def goals(report: Report) -> str:
     """What was to be reached, and what was."""
-    lines = ["## Goals", "", *header("work", "goal", "reached", "quartiles", "above the floor", "")]
-    for row in report.rows():
-        for goal in row.goals:
-            ratio = row.ratio(goal.over)
-            wanted = f"≥ {times(goal.times)} {CONTESTANTS[goal.over]}"
-            if ratio is None:
-                lines.append(line(row.work, wanted, DASH, DASH, distance(row), why(row.results.get(goal.over))))
-            else:
-                low, high = row.ratio_spread(goal.over)
-                spread = f"{times(low)} to {times(high)}"
-                mark = "yes" if ratio >= goal.times else "**no**"
-                lines.append(line(row.work, wanted, times(ratio), spread, distance(row), mark))
-    return "\n".join(lines)
+    rows = {row.name: row for row in report.rows()}
+    head = header("work", "goal", "reached", "quartiles", "above the floor", "")
+    lines = [goal_line(row, goal) for row in rows.values() for goal in row.goals]
+    grown = [
+        growth_line(row, rows[row.growth.half], row.growth.times)
+        for row in rows.values()
+        if row.growth is not None and row.growth.half in rows
+    ]
+    return "\n".join(["## Goals", "", *head, *lines, *grown])
+
+
+def goal_line(row: RowResult, goal: Goal) -> str:
+    """One goal: so many times less than a peer."""
+    wanted = f"≥ {times(goal.times)} {CONTESTANTS[goal.over]}"
+    ratio = row.ratio(goal.over)
+    if ratio is None:
+        results = [row.results.get(name) for name in (OURS, goal.over)]
+        missing = next((result for result in results if result is None or not result.values), None)
+        return line(row.work, wanted, DASH, DASH, distance(row), why(missing))
+    low, high = row.ratio_spread(goal.over)
+    mark = "yes" if ratio >= goal.times else "**no**"
+    return line(row.work, wanted, times(ratio), f"{times(low)} to {times(high)}", distance(row), mark)
+
+
+def growth_line(row: RowResult, half: RowResult, most: float) -> str:
+    """One goal: at most so many times what half of it costs."""
+    wanted = f"≤ {times(most)} half of it"
+    whole, part = row.results[OURS], half.results[OURS]
+    if not whole.values or not part.values:
+        return line(row.work, wanted, DASH, DASH, distance(row), why(whole))
+    ratio = whole.median / part.median
+    mark = "yes" if ratio <= most else "**no**"
+    return line(row.work, wanted, times(ratio), DASH, distance(row), mark)
 
 
 def table(question: QuestionResult) -> str:
     """One question: what everybody spent, and how that compares with this library."""
     names = [name for name in CONTESTANTS if any(name in row.results for row in question.rows)]
-    lines = [f"## {question.title}", "", question.text, "", *header("work", *(CONTESTANTS[name] for name in names))]
+    head = header("work", *(CONTESTANTS[name] for name in names))
+    lines = [f"## {question.title}", "", question.text, "", *head]
     for row in question.rows:
         cells = (cell(row, name) for name in names)
         lines.append(line(f"{row.work}, per {row.unit}", *cells))
-    lines += notes(question.rows)
-    return "\n".join(lines)
+    return "\n".join(lines + notes(question.rows))
 
 
 def cell(row: RowResult, name: str) -> str:
@@ -116,11 +137,7 @@ def quantity(amount: float, measure: str) -> str:
 
 def scaled(amount: float, units: Iterable[tuple[float, str]]) -> str:
     """A number with three digits that count, in the first unit of which there is one at least."""
-    size, unit = 1.0, ""
-    for size, unit in units:
-        if amount >= size:
-            break
+    known = [*units]
+    size, unit = next((each for each in known if amount >= each[0]), known[-1])
     number = amount / size
     return f"{number:.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
-
-

@@ -1,8 +1,8 @@
 """The ways in which a row is measured: what a turn of a contestant is.
 
-`Steps` are counted inside its process. `Load` is asked of a server by the runner, over many connections. `Listening` is a
-change that all listeners hear of, `Footprint` the memory that listeners take. `Client` has a server that is the same for
-everybody.
+`Steps` are counted inside its process. `Load` is asked of a server by the runner, over many connections.
+`Listening` is a change that all listeners hear of, `Footprint` the memory that listeners take. `Client` has a
+server that is the same for everybody.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def prepare(row: Row, contestant: Contestant, job: str, **params: Any) -> dict[s
 
 
 class Steps:
-    """A contestant that counts its own CPU time, of the steps of its job; its children's is read from outside."""
+    """A contestant that counts its own CPU time, of the steps of its job; its children's is read from
+    outside.
+    """
 
     def __init__(self, row: Row, contestant: Contestant, _find: Find, **params: Any) -> None:
         """Make ready. Raises `Failed` for a wrong answer."""
@@ -141,7 +143,7 @@ class Load(Crowded):
         super().__init__(row, contestant, find)
         self._crowd = load.Crowd(self._url, row.params["connections"])
         self._request = load.asking(self._url, row.params["method"])
-        self._times = row.params["connections"]
+        self._times = int(row.params["connections"])
         self._reply = self._crowd.do(self._crowd.connections[0].ask(self._request))
         seen = work.seen_reply(self._reply)
         check(row, {"digest": work.digest(seen), "begins": str(seen)[:200]})
@@ -166,7 +168,8 @@ class Listening(Crowded):
 
     def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
         super().__init__(row, contestant, find)
-        self._crowd = load.Crowd(self._url, row.params["listeners"] + 1)
+        self._listeners = int(row.params["listeners"])
+        self._crowd = load.Crowd(self._url, self._listeners + 1)
         self._crowd.do(self._crowd.connections[0].ask(load.asking(self._url, "prompts/list")))
         self._quiet = contestant.resident_of_children
         try:
@@ -181,14 +184,14 @@ class Listening(Crowded):
             self._crowd.edit()
         except (load.BadReply, OSError, EOFError, TimeoutError) as error:
             raise Failed(f"{type(error).__name__}: {error}") from error
-        return (self._contestant.cpu_of_children - before) / self._row.params["listeners"]
+        return (self._contestant.cpu_of_children - before) / self._listeners
 
 
 class Footprint(Listening):
-    """How much memory the listeners of a server take: what it has grown by since there were only connections."""
+    """The memory that listeners take: what the server has grown by since they were mere connections."""
 
     def turn(self) -> float:
-        return (self._contestant.resident_of_children - self._quiet) / self._row.params["listeners"]
+        return (self._contestant.resident_of_children - self._quiet) / self._listeners
 
 
 METHODS: Mapping[Method, Callable[[Row, Contestant, Find], Turns]] = {

@@ -1,9 +1,9 @@
 """The work that every contestant does, and the answer that it must come to.
 
-All contestants get the same prompts, 100 of which are some 55 kB of JSON, and the same text to render, from here; the one
-that is written in TypeScript has a copy. What a client has seen at the end is boiled down to plain lists, the same for
-everybody, and compared by digest with what it must be: an answer that is not right is not measured. This file is read
-by the processes of the peers, so it uses the standard library only.
+All contestants get the same prompts, 100 of which are some 55 kB of JSON, and the same text to render, from
+here; the one that is written in TypeScript has a copy. What a client has seen at the end is boiled down to
+plain lists, the same for everybody, and compared by digest with what it must be: an answer that is not right
+is not measured. This file is read by the processes of the peers, so it uses the standard library only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """FastMCP, as a contestant: its `FastMCP` server and its `Client`, as its documentation has them.
 
-Prompts are instances of a class with a `render` of its own, which is less work for it than functions would be. It stands
-on the official SDK, whose in-memory transports and whose uvicorn it uses.
+Prompts are instances of a class with a `render` of its own, which is less work for it than functions would
+be. It stands on the official SDK, whose in-memory transports and whose uvicorn it uses.
 """
 
 from __future__ import annotations

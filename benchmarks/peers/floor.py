@@ -38,7 +38,7 @@ async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
 
     def step() -> None:
         server.put(spec)
-        client.list()
+        client.fetch()
 
     yield Job(step, lambda: work.seen(client.listed.values()), before=before, revision=lambda: revision)
 
@@ -47,7 +47,7 @@ async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
 async def list_unchanged(prompts: int, era: str) -> AsyncGenerator[Job]:
     """The list is asked for again."""
     client = Client(Server(prompts, 100))
-    yield Job(client.list, lambda: work.seen(client.listed.values()))
+    yield Job(client.fetch, lambda: work.seen(client.listed.values()))
 
 
 @asynccontextmanager
@@ -74,7 +74,7 @@ class Listed:
 async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
     """The list that is there, if it is fresh, in an event that says which command it answers."""
     client = Client(Server(prompts, prompts))
-    client.list()
+    client.fetch()
     now, expires, events = 1.0, 60.0, deque[Listed]()
     op, last = 0, Listed(0, client.listed)
 
@@ -104,7 +104,9 @@ async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Jo
 
 @asynccontextmanager
 async def fan_out(listeners: int, era: str) -> AsyncGenerator[Job]:
-    """Everybody gets the bytes of a notification, with the id of the request that asked for it, and reads them."""
+    """Everybody gets the bytes of a notification, with the id of the request that asked for it, and reads
+    them.
+    """
     heads = [
         b'{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":'
         b'{"_meta":{"io.modelcontextprotocol/subscriptionId":%d}}}\n' % number
@@ -147,7 +149,7 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
             server.put(spec)
         for client in everybody:
             if notification_of(line.split(b"\n")[0]).method == "notifications/prompts/list_changed":
-                client.list()
+                client.fetch()
 
     def answer() -> list[Any]:
         first, *others = [client.listed for client in everybody]
@@ -165,6 +167,8 @@ async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
     revision = 0
     asking = client.ask(b"prompts/list", b"")
 
+    reply = server.serve(asking)
+
     def before() -> None:
         nonlocal revision, reply
         if state == "changed":
@@ -180,7 +184,6 @@ async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
         else:
             client.only_page(bytes(client.hear(reply.split(b"\n")[0])))
 
-    reply = server.serve(asking)
     yield Job(step, lambda: work.seen(client.listed.values()), before=before, revision=lambda: revision)
 
 
@@ -230,7 +233,7 @@ async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
 
     async def make() -> Client:
         client = Client(server)
-        client.list()
+        client.fetch()
         return client
 
     amount, made = await grown(lists, make)

@@ -1,9 +1,9 @@
 """The floor: the least Python that does the same typed work, written for each row by hand.
 
-No state machine, no negotiation, no timeouts, no limits and no errors: bytes are decoded by msgspec into structs, which
-become frozen attrs values of the same shape as the library's, and encoded by hand where they can be. A page that is
-byte for byte the last one is not read again, and a prompt that is not new is not made again. What is above the floor is
-what a protocol costs.
+No state machine, no negotiation, no timeouts, no limits and no errors: bytes are decoded by msgspec into
+structs, which become frozen attrs values of the same shape as the library's, and encoded by hand where they
+can be. A page that is byte for byte the last one is not read again, and a prompt that is not new is not made
+again. What is above the floor is what a protocol costs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class WireGetParams(msgspec.Struct, gc=False):
     arguments: dict[str, str] = {}
 
 
-class WireListenMeta(msgspec.Struct, gc=False, rename={"subscription": "io.modelcontextprotocol/subscriptionId"}):
+LISTEN_META = {"subscription": "io.modelcontextprotocol/subscriptionId"}
+
+
+class WireListenMeta(msgspec.Struct, gc=False, rename=LISTEN_META):
     subscription: int
 
 
@@ -248,7 +251,7 @@ class Client:
         """A list of which nothing is known has come, on one page."""
         self.listed = {wire.name: prompt_from(wire) for wire in page_of(self.hear(line)).prompts}
 
-    def list(self) -> None:
+    def fetch(self) -> None:
         """A list that may be much like the last one."""
         cursor: str | None = None
         pages: list[list[Any]] = []

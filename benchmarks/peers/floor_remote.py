@@ -1,4 +1,6 @@
-"""The floor's client of a server elsewhere: pipes that asyncio watches, or a connection on which h11 does the grammar."""
+"""The floor's client of a server elsewhere: pipes that asyncio watches, or a connection on which h11 does the
+grammar.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,8 @@ async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remo
     """A client of the child process of a command, or of a URL."""
     if isinstance(target, str):
         where, socket = urlsplit(target), Socket(target)
-        await asyncio.get_running_loop().create_connection(lambda: socket, where.hostname, where.port)
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: socket, str(where.hostname), where.port or 80)
         far: Pipe | Socket = socket
     else:
         far = Pipe(target)

@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 
@@ -62,7 +62,7 @@ async def over_stdio(server: Server) -> None:
 class Exchange(asyncio.Protocol):
     """One connection."""
 
-    listeners: list[tuple[Exchange, int]] = []
+    listeners: ClassVar[list[tuple[Exchange, int]]] = []
 
     def __init__(self, server: Editable) -> None:
         self._server = server

@@ -1,4 +1,6 @@
-"""Jobs that measure something else than the CPU time of their steps: memory, and what a new interpreter spends."""
+"""Jobs that measure something else than the CPU time of their steps: memory, and what a new interpreter
+spends.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """What a contestant does over and over, and how it is timed inside its own process.
 
-A driver has `JOBS`, a table of jobs by name: each an async context manager that makes everything ready and yields a
-`Job`. `REFUSED` says why the library cannot do a job that others can. CPU time of the whole process counts, all of
-its threads, and nothing else: neither waiting nor what other processes do. The garbage collector stays on; what
-was there before a job began is frozen, so that a library does not pay for the size of its modules.
+A driver has `JOBS`, a table of jobs by name: each an async context manager that makes everything ready and
+yields a `Job`. `REFUSED` says why the library cannot do a job that others can. CPU time of the whole process
+counts, all of its threads, and nothing else: neither waiting nor what other processes do. The garbage
+collector stays on; what was there before a job began is frozen, so that a library does not pay for the size
+of its modules.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class Job:
         counts: bool = True,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """`step` does it, as a function or a coroutine function; `before` gets ready for one and is not timed.
+        """`step` does it, as a function or a coroutine function; `before` gets ready for one and is not
+        timed.
 
-        `answer` is what the last step came to, as plain lists, and `revision` how often the prompts had been edited by
-        then; `units` is how many subscribers, say, were served by one step. Unless `counts`, it is not the CPU time of
-        a step that counts but the number that it returns. `facts` are for whoever asked for the job: the address of a server, a number of bytes.
+        `answer` is what the last step came to, as plain lists, and `revision` how often the prompts had been
+        edited by then; `units` is how many subscribers, say, were served by one step. Unless `counts`, it is
+        not the CPU time of a step that counts but the number that it returns. `facts` are for whoever asked
+        for the job: the address of a server, a number of bytes.
         """
         self.step = step
         self.answer = answer
@@ -45,7 +48,9 @@ class Job:
         self.facts = dict(facts or {})
 
     async def repeat(self, times: int) -> tuple[float, float]:
-        """Take so many steps: the CPU time of this process that they cost, and how long it all took, in seconds."""
+        """Take so many steps: the CPU time of this process that they cost, and how long it all took, in
+        seconds.
+        """
         gc.collect()
         begin = time.monotonic()
         cpu = await self._repeat(times)

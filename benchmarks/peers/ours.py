@@ -47,6 +47,7 @@ async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
     house = House(prompts, era=era, announce=False)
     end = house.ends[0]
     house.calm()
+    edited = house.next_edit()
 
     def before() -> None:
         nonlocal edited
@@ -57,7 +58,6 @@ async def list_changed(prompts: int, era: str) -> AsyncGenerator[Job]:
         end.prompts.refresh(house.now)
         house.settle(end)
 
-    edited = house.next_edit()
     yield Job(step, lambda: end.listed, before=before, revision=lambda: house.revision)
 
 
@@ -191,7 +191,10 @@ async def server_edit(prompts: int) -> AsyncGenerator[Job]:
         house.server.next_ready()
         replies = wire.data_to_send()
 
-    yield Job(step, lambda: work.seen_reply(b"".join(replies)), before=before, revision=lambda: house.revision)
+    def answer() -> list[Any]:
+        return work.seen_reply(b"".join(replies))
+
+    yield Job(step, answer, before=before, revision=lambda: house.revision)
 
 
 @asynccontextmanager
@@ -296,7 +299,9 @@ class Remote:
 
 @asynccontextmanager
 async def connect(target: Any, era: str, *, follow: bool) -> AsyncGenerator[Remote]:
-    """A client of the child process of a command, or of a URL. It fetches changes by itself if it is to follow."""
+    """A client of the child process of a command, or of a URL. It fetches changes by itself if it is to
+    follow.
+    """
     config = ClientConfig(info=Implementation("benchmark", "1"), versions=VERSIONS[era])
     listing = ListingConfig(eager=follow)
     opening = open_http_client if isinstance(target, str) else open_stdio_client

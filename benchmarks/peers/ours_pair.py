@@ -127,8 +127,8 @@ class House:
         """Let everything happen that takes no time; `end` is the client that was given a command."""
         touched = [] if end is None else [end]
         while True:
-            for end in touched:
-                self._flush_client(end)
+            for each in touched:
+                self._flush_client(each)
             touched = self._flush_server()
             if not touched:
                 return
@@ -147,9 +147,9 @@ class House:
         while (event := server.next_event()) is not None:
             if isinstance(event, PromptRequested):
                 self.prompt_server.answer(event, event.call(), self.now)
-        while (wire := server.next_ready()) is not None:
-            end = wire.token
-            for data in wire.data_to_send():
+        while (port := server.next_ready()) is not None:
+            end: End = port.token
+            for data in end.far.data_to_send():
                 end.near.receive_data(data, self.now)
             touched.append(end)
         return touched

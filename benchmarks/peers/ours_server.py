@@ -1,4 +1,6 @@
-"""Our server in a process of its own: over stdio, HTTP on asyncio or trio, or as an ASGI application under uvicorn."""
+"""Our server in a process of its own: over stdio, HTTP on asyncio or trio, or as an ASGI application under
+uvicorn.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def serve(over: str, server: Server) -> None:
 
 
 def under_uvicorn(app: Any) -> None:
-    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections that wait for a turn."""
+    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections
+    that wait for a turn.
+    """
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)

@@ -1,7 +1,8 @@
 """Jobs whose server is another process: over stdio, where the client starts it, and over HTTP.
 
-The server of a driver is the module beside it whose name ends in `_server`; the driver says how its client connects,
-as a `Connect`. All the rest is the same for everybody. CPU time of the server is read from outside by the runner.
+The server of a driver is the module beside it whose name ends in `_server`; the driver says how its client
+connects, as a `Connect`. All the rest is the same for everybody. CPU time of the server is read from outside
+by the runner.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Remote(Protocol):
         ...
 
     async def fresh(self, description: str) -> Sequence[Any]:
-        """The list, once that is the description of the prompt that changes, fetched by a client that hears of it."""
+        """The list, once that is the description of the prompt that changes, fetched by a client that hears
+        of it.
+        """
         ...
 
 

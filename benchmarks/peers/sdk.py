@@ -1,7 +1,9 @@
-"""The official Python SDK, `mcp`, as a contestant: its low-level `Server` and its `Client`, as its documentation has them.
+"""The official Python SDK, `mcp`, as a contestant: its low-level `Server` and its `Client`, as its
+documentation has them.
 
-In memory the modern era is its direct dispatcher, where no bytes are made at all: the fastest way that it has. The legacy
-era is its memory streams. Servers have their prompts as objects, ready to be sent, and send pages by number.
+In memory the modern era is its direct dispatcher, where no bytes are made at all: the fastest way that it
+has. The legacy era is its memory streams. Servers have their prompts as objects, ready to be sent, and send
+pages by number.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class House:
         return types.ListPromptsResult(prompts=self.prompts[begin:end], next_cursor=following)
 
     async def on_get(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """A rendered prompt, which is edited first if that is asked for by those who are in another process."""
+        """A rendered prompt; an argument edits it first, for clients in another process."""
         arguments = params.arguments or {}
         if params.name not in self.names:
             raise ValueError(params.name)
@@ -90,7 +92,9 @@ class House:
 
 
 def connection_of(ctx: Any) -> object:
-    """What tells connections apart: HTTP's session id, or else the lifespan. `ctx.session` is made for every request."""
+    """What tells connections apart: HTTP's session id, or else the lifespan. `ctx.session` is made for every
+    request.
+    """
     if ctx.request is None:
         return id(ctx.lifespan_context)
     return ctx.request.headers.get("mcp-session-id")
@@ -327,7 +331,7 @@ class Listeners:
             await self._heard(each)
 
     async def _wait(self, each: int) -> None:
-        """Legacy notifications come in a callback, in which a client must not ask: it would wait for itself."""
+        """Legacy notifications come in a callback, in which a client would wait for itself."""
         while True:
             await self._bells[each].wait()
             self._bells[each].clear()
@@ -352,7 +356,7 @@ class Listeners:
             self._house.put(edited)
             await self._house.announce(self._era)
         await self._fresh.wait()
-        while self._busy:
+        while self._busy:  # noqa: ASYNC110 - an event would be one more thing to pay for
             await asyncio.sleep(0)
 
 

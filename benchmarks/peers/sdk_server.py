@@ -24,7 +24,9 @@ async def over_stdio(server: Any) -> None:
 
 
 def under_uvicorn(app: Any) -> None:
-    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections that wait for a turn."""
+    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections
+    that wait for a turn.
+    """
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
     print(json.dumps({"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"}), flush=True)
     config = uvicorn.Config(app, log_level="error", access_log=False, timeout_keep_alive=600)

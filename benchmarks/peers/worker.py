@@ -1,8 +1,10 @@
-"""The process of a contestant: `python -m benchmarks.peers.worker DRIVER`, with commands on stdin, answers on stdout.
+"""The process of a contestant: `python -m benchmarks.peers.worker DRIVER`, with commands on stdin, answers on
+stdout.
 
-A command is a line of JSON: `prepare` a job with its parameters, `run` it so many times, `finish` it. Each is answered by
-one line. After `prepare` and after every `run` the answer has the digest of what was seen, and how often the prompts had
-been edited by then, so that the runner can tell whether it is right. What the library prints goes to stderr.
+A command is a line of JSON: `prepare` a job with its parameters, `run` it so many times, `finish` it. Each is
+answered by one line. After `prepare` and after every `run` the answer has the digest of what was seen, and
+how often the prompts had been edited by then, so that the runner can tell whether it is right. What the
+library prints goes to stderr.
 """
 
 from __future__ import annotations
