@@ -6,18 +6,22 @@ there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import attrs
 import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import tables
-from benchmarks.figures import RowResult
+from benchmarks import headline, plots, suite, tables
+from benchmarks.churn import JOBS, Cell
+from benchmarks.figures import Report, RowResult
 from benchmarks.questions import QUESTIONS
-from benchmarks.row import CONTESTANTS
-from benchmarks.runner import FULL, QUICK, Runner
+from benchmarks.row import CONTESTANTS, Question
+from benchmarks.runner import FULL, QUICK, Mode, Runner
 
 OUTPUT = Path(".bench") / "results"
 
@@ -56,22 +60,56 @@ def main(
     context: click.Context, *, quick: bool, only: tuple[str, ...], names: tuple[str, ...], output: Path
 ) -> None:
     """Ask the questions, unless there is a command."""
-    if context.invoked_subcommand is not None:
-        return
-    questions = [QUESTIONS[name] for name in only or QUESTIONS]
+    if context.invoked_subcommand is None:
+        questions = [QUESTIONS[name] for name in only or QUESTIONS]
+        ask(questions, QUICK if quick else FULL, names or tuple(CONTESTANTS), output)
+
+
+@main.command()
+@click.option("--over", type=click.Choice(list(JOBS)), default="memory", show_default=True)
+@click.option("--clients", default=1, show_default=True)
+@click.option("--prompts", default=100, show_default=True)
+@click.option("--page", default=100, show_default=True)
+@click.option("--burst", default=1, show_default=True, help="Edits at a time.")
+@click.option("--era", type=click.Choice(["modern", "legacy"]), default="modern", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, show_default=True)
+def cell(*, output: Path, **cell: Any) -> None:
+    """Measure one cell of the churn grid, any one, by everybody."""
+    question = attrs.evolve(QUESTIONS["churn"], rows=(Cell(**cell).row(),))
+    ask([question], FULL, tuple(CONTESTANTS), output)
+
+
+@main.command()
+@click.argument("results", type=click.Path(path_type=Path), default=OUTPUT / "results.json")
+def readme(results: Path) -> None:
+    """Write the README's table from the RESULTS of a run."""
+    headline.write(Report.load(results))
+
+
+def ask(questions: Sequence[Question], mode: Mode, names: Sequence[str], output: Path) -> None:
+    """Ask questions, and write down what came of it."""
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = Bar(progress)
-        with Runner(QUICK if quick else FULL, names or tuple(CONTESTANTS), bar) as runner:
+        with Runner(mode, names, bar) as runner:
             bar.total(runner.turns(questions))
             report = runner.run(questions)
-    output.mkdir(parents=True, exist_ok=True)
-    report.save(output / "results.json")
-    page = tables.page(report)
-    (output / "results.md").write_text(page, encoding="utf-8")
-    console.print(Markdown(page))
-    console.print(f"written: {output}/results.json, results.md; {report.seconds:.0f} s")
+    page = write(report, output)
+    if console.is_terminal:
+        console.print(Markdown(page))
+    console.print(f"{report.seconds:.0f} s; the results are in {output}", highlight=False)
+
+
+def write(report: Report, folder: Path) -> str:
+    """The figures as JSON, for us and for pyperf, the tables as Markdown, the plots; the tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report.save(folder / "results.json")
+    suite.save(report, folder / "results.pyperf.json")
+    files = plots.draw(report, folder)
+    page = tables.page(report) + "".join(f"\n![{file.stem}]({file.name})\n" for file in files)
+    (folder / "results.md").write_text(page, encoding="utf-8")
+    return page
 
 
 if __name__ == "__main__":
