@@ -3,8 +3,7 @@
 Some prompts are edited, and every client fetches the list when it hears of it: from the edit until the last
 client has the list as it is now. The named grid is below: one corner of it, and from there along the number
 of clients, of prompts, of edits at a time, and the size of pages, in memory, over stdio and over HTTP.
-`python -m benchmarks cell` measures any other cell. What does not depend on the machine is counted in virtual
-time, in `counts`.
+`python -m benchmarks cell` measures any other cell.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The plots: how a cost grows with the number of clients, of prompts, of edits, with the size of pages and of messages.
+"""The plots: how a cost grows with clients, prompts, edits, and the size of pages and of messages.
 
-Each curve of a plot is one contestant. Both axes are logarithmic, so that a cost that grows in proportion is a line.
+Each curve of a plot is one contestant. Both axes are logarithmic, so that a cost that grows in proportion is
+a line.
 """
 
 from __future__ import annotations
