@@ -37,7 +37,7 @@ def asking(method: str, over: str) -> Row:
         goals=() if goal is None else (Goal(goal),),
         method="load",
         unit="request",
-        quick=over != "http-trio",
+        quick=over == "http" or (listing and over == "asgi"),
     )
 
 

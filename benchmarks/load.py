@@ -7,7 +7,7 @@ that has been checked before anything was timed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -102,7 +102,7 @@ class Connection:
             raise BadReply(first)
         return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines if line)}
 
-    async def _chunks(self) -> Any:
+    async def _chunks(self) -> AsyncIterator[bytes]:
         while size := int(await self._reader.readuntil(b"\r\n"), 16):
             yield (await self._reader.readexactly(size + 2))[:-2]
         await self._reader.readuntil(b"\r\n")

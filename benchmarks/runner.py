@@ -34,7 +34,7 @@ class Mode:
     quick: bool
 
 
-QUICK = Mode("quick", rounds=5, turn=0.03, warm=0.1, quick=True)
+QUICK = Mode("quick", rounds=3, turn=0.03, warm=0.05, quick=True)
 FULL = Mode("full", rounds=15, turn=0.2, warm=1.0, quick=False)
 
 

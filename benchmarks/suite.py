@@ -1,7 +1,7 @@
 """The figures in pyperf's own form, so that its tools can be used on them.
 
-`python -m pyperf stats results.pyperf.json` says how far figures spread, `python -m pyperf compare_to` whether
-two runs differ. The rounds are this benchmark's own: pyperf has no notion of contestants that take turns.
+`python -m pyperf stats results.pyperf.json` says how far figures spread, `python -m pyperf compare_to`
+whether two runs differ. The rounds are this benchmark's own: in pyperf, contestants do not take turns.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ async def list_memory(prompts: int, lists: int) -> AsyncGenerator[Job]:
     yield measured(amount, lambda: work.seen(made[-1].listed.values()))
 
 
-IMPORTS = dict.fromkeys(("core", "adapters"), "import asyncio, attrs, msgspec")
+IMPORTS: Mapping[str, str] = dict.fromkeys(("core", "adapters"), "import asyncio, attrs, msgspec")
 NOT_WRITTEN = "in memory it is the same work; only reading and writing would be added"
 ELSEWHERE = {name: job for name, job in remote.jobs("floor", connect).items() if not name.startswith("churn")}
 JOBS: Mapping[str, Callable[..., AbstractAsyncContextManager[Job]]] = {

@@ -143,7 +143,8 @@ class House:
             end.heard += 1
 
     def _flush_server(self) -> list[End]:
-        server, touched = self.server, []
+        server = self.server
+        touched: list[End] = []
         while (event := server.next_event()) is not None:
             if isinstance(event, PromptRequested):
                 self.prompt_server.answer(event, event.call(), self.now)

@@ -407,7 +407,8 @@ function serve(over, prompts, page) {
     }
     const handler = createMcpHandler(() => house.server(false), { responseMode: 'json' });
     house.announce = () => handler.notify.promptsChanged();
-    const listening = createServer(toNodeHandler(handler)).listen(0, '127.0.0.1', 2048, () => {
+    const listening = createServer({ keepAliveTimeout: 600_000 }, toNodeHandler(handler));
+    listening.listen(0, '127.0.0.1', 2048, () => {
         console.log(JSON.stringify({ url: `http://127.0.0.1:${listening.address().port}/mcp` }));
     });
 }
