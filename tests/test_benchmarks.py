@@ -206,6 +206,25 @@ def test_results_are_kept(report: Report, tmp_path: Path) -> None:
     assert Report.load(tmp_path / "results.json") == report
 
 
+def test_plots(report: Report, tmp_path: Path) -> None:
+    """A plot for whatever has two points at least, and the figures in pyperf's form."""
+    reason = "the extra bench is not installed"
+    pytest.importorskip("matplotlib", reason=reason)
+    pytest.importorskip("pyperf", reason=reason)
+    from benchmarks import plots, suite  # noqa: PLC0415 - they are there now
+
+    first = report.questions[0].rows[0]
+    second = attrs.evolve(first, name="more", curves=(Curve("fan_out", "subscribers", 10),))
+    question = attrs.evolve(report.questions[0], rows=(second, first))
+    (file,) = plots.draw(attrs.evolve(report, questions=(question,)), tmp_path)
+    assert file.name == "fan_out.png"
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert plots.points_of("fan_out", [second, first])[OURS] == [(1, 2e-4), (10, 2e-4)]
+    assert plots.draw(report, tmp_path) == []
+    suite.save(report, tmp_path / "pyperf.json")
+    assert "list_cold/modern ours" in (tmp_path / "pyperf.json").read_text(encoding="utf-8")
+
+
 def test_the_readme_gets_its_table(report: Report, tmp_path: Path) -> None:
     """The table goes where the marks are, and nowhere else."""
     readme = tmp_path / "README.md"

@@ -1,4 +1,4 @@
-"""The official SDK's server with the prompts of the benchmark, and its clients in memory, as they hear of changes."""
+"""The official SDK's server with the prompts of the benchmark, and its clients in memory."""
 
 from __future__ import annotations
 
