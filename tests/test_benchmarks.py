@@ -176,6 +176,7 @@ def report() -> Report:
         measure="bytes",
         goals=(),
         growth=Growth(2.3, "list_cold/modern"),
+        curves=(),
         results={OURS: Result((2500.0,))},
     )
     question = QuestionResult("test", "A test", "What it costs.", (first, second))
