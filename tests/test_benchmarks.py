@@ -201,6 +201,23 @@ def test_tables(report: Report) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("amount", "measure", "text"),
+    [
+        (1.5e-9, "seconds", "1.5 ns"),
+        (0.0, "seconds", "0 ns"),
+        (2.5, "seconds", "2.5 s"),
+        (123.4e-6, "seconds", "123 µs"),
+        (56_789_000, "bytes", "56.8 MB"),
+        (12, "bytes", "12 B"),
+        (1234.5, "count", "1,234.5"),
+    ],
+)
+def test_quantities(amount: float, measure: str, text: str) -> None:
+    """Three digits that count, in a unit that suits them; counts are exact."""
+    assert tables.quantity(amount, measure) == text
+
+
 def test_results_are_kept(report: Report, tmp_path: Path) -> None:
     """What is read back is what was written."""
     report.save(tmp_path / "results.json")
