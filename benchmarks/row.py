@@ -73,7 +73,7 @@ class Row:
     growth: Growth | None = None
     contestants: tuple[str, ...] = EVERYBODY
     method: Method = "steps"
-    measure: Literal["seconds", "bytes"] = "seconds"
+    measure: Literal["seconds", "bytes", "count"] = "seconds"
     unit: str = "call"
     curves: tuple[Curve, ...] = ()
     quick: bool = True

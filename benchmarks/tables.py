@@ -129,7 +129,9 @@ def times(ratio: float) -> str:
 
 
 def quantity(amount: float, measure: str) -> str:
-    """Seconds or bytes, in a unit that suits them."""
+    """Seconds or bytes, in a unit that suits them; other numbers as they are."""
+    if measure == "count":
+        return f"{amount:,g}"
     if measure == "bytes":
         return scaled(amount, ((1e6, "MB"), (1e3, "kB"), (1.0, "B")))
     return scaled(amount, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")))

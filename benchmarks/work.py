@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 EDITED = 7
@@ -70,6 +70,12 @@ def seen(prompts: Iterable[Any]) -> list[Any]:
         ]
         for prompt in prompts
     ]
+
+
+def agreed(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """The list that all clients have, as plain lists; or that they do not agree on names and descriptions."""
+    first, *others = [[(each.name, each.description) for each in one] for one in lists]
+    return seen(lists[0]) if all(other == first for other in others) else ["they do not agree"]
 
 
 def seen_json(prompts: Iterable[Mapping[str, Any]]) -> list[Any]:

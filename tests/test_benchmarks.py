@@ -176,6 +176,7 @@ def report() -> Report:
         measure="bytes",
         goals=(),
         growth=Growth(2.3, "list_cold/modern"),
+        curves=(),
         results={OURS: Result((2500.0,))},
     )
     question = QuestionResult("test", "A test", "What it costs.", (first, second))
@@ -200,10 +201,46 @@ def test_tables(report: Report) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("amount", "measure", "text"),
+    [
+        (1.5e-9, "seconds", "1.5 ns"),
+        (0.0, "seconds", "0 ns"),
+        (2.5, "seconds", "2.5 s"),
+        (123.4e-6, "seconds", "123 µs"),
+        (56_789_000, "bytes", "56.8 MB"),
+        (12, "bytes", "12 B"),
+        (1234.5, "count", "1,234.5"),
+    ],
+)
+def test_quantities(amount: float, measure: str, text: str) -> None:
+    """Three digits that count, in a unit that suits them; counts are exact."""
+    assert tables.quantity(amount, measure) == text
+
+
 def test_results_are_kept(report: Report, tmp_path: Path) -> None:
     """What is read back is what was written."""
     report.save(tmp_path / "results.json")
     assert Report.load(tmp_path / "results.json") == report
+
+
+def test_plots(report: Report, tmp_path: Path) -> None:
+    """A plot for whatever has two points at least, and the figures in pyperf's form."""
+    reason = "the extra bench is not installed"
+    pytest.importorskip("matplotlib", reason=reason)
+    pytest.importorskip("pyperf", reason=reason)
+    from benchmarks import plots, suite  # noqa: PLC0415 - they are there now
+
+    first = report.questions[0].rows[0]
+    second = attrs.evolve(first, name="more", curves=(Curve("fan_out", "subscribers", 10),))
+    question = attrs.evolve(report.questions[0], rows=(second, first))
+    (file,) = plots.draw(attrs.evolve(report, questions=(question,)), tmp_path)
+    assert file.name == "fan_out.png"
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert plots.points_of("fan_out", [second, first])[OURS] == [(1, 2e-4), (10, 2e-4)]
+    assert plots.draw(report, tmp_path) == []
+    suite.save(report, tmp_path / "pyperf.json")
+    assert "list_cold/modern ours" in (tmp_path / "pyperf.json").read_text(encoding="utf-8")
 
 
 def test_the_readme_gets_its_table(report: Report, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from benchmarks import work
 from benchmarks.peers import remote
 from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
-from benchmarks.peers.sdk import serving_bytes
+from benchmarks.peers.sdk_pair import serving_bytes
 
 MODES = {"modern": "auto", "legacy": "legacy"}
 SILENT = "it has no subscriptions, and announces changes to the one client only that is asking at the time"

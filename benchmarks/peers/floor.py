@@ -152,9 +152,7 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
                 client.fetch()
 
     def answer() -> list[Any]:
-        first, *others = [client.listed for client in everybody]
-        agree = all(other == first for other in others)
-        return work.seen(first.values()) if agree else ["they do not agree"]
+        return work.agreed([[*client.listed.values()] for client in everybody])
 
     yield Job(step, answer, before=before, revision=lambda: revision, units=clients)
 

@@ -267,9 +267,9 @@ async def churn(clients: int, prompts: int, page: int, burst: int, era: str) -> 
         house.calm()
 
     def answer() -> list[Any]:
-        first, *others = [snapshot.items for end in house.ends if (snapshot := end.prompts.snapshot)]
-        agree = len(others) + 1 == clients and all(other == first for other in others)
-        return work.seen(first) if agree else ["they do not agree"]
+        return work.agreed(
+            [() if (kept := end.prompts.snapshot) is None else kept.items for end in house.ends]
+        )
 
     yield Job(step, answer, before=before, revision=lambda: house.revision, units=clients)
 

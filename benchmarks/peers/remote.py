@@ -136,11 +136,7 @@ async def churn(
             wanted = work.spec(work.EDITED, revision)["description"]
             lists = await asyncio.gather(*(each.fresh(wanted) for each in everybody))
 
-        def answer() -> list[Any]:
-            first, *others = [work.seen(each) for each in lists]
-            return first if all(other == first for other in others) else ["they do not agree"]
-
-        yield Job(step, answer, revision=lambda: revision, units=clients)
+        yield Job(step, lambda: work.agreed(lists), revision=lambda: revision, units=clients)
 
 
 def jobs(driver: str, connect: Connect) -> dict[str, Callable[..., AbstractAsyncContextManager[Job]]]:

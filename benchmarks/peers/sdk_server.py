@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from mcp.server.stdio import stdio_server
 
-from benchmarks.peers.sdk import House
+from benchmarks.peers.sdk_pair import House
 
 
 async def over_stdio(server: Any) -> None:
