@@ -90,6 +90,17 @@ class Tale:
         self.note(kinds.PHASE, data=name)
         return self
 
+    def exchange(self, link: str) -> Tale:
+        """Over HTTP: what follows is said in an exchange of its own."""
+        self.link = link
+        self.note(kinds.HEAD_SENT, "c", link, data=["POST", []])
+        return self
+
+    def drops(self) -> Tale:
+        """The exchange ends without its answer."""
+        self.note(kinds.ENDED, "c", self.link, data="eof")
+        return self
+
     # --- messages ---
 
     def sends(self, message: Any, *, cause: int | None = None) -> Tale:

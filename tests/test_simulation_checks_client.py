@@ -76,6 +76,11 @@ def not_covered() -> Tale:
     return tale.phase("asked").rest(A2, held=(A,))
 
 
+def stale_while_it_is_asked() -> Tale:
+    """Since it was asked something has happened: that the list is stale is known."""
+    return Tale(A).listens().phase("asked").changed().rest(A, held=(A,), current=False)
+
+
 def late_is_dropped() -> Tale:
     """Of two walks the later one arrives first, and the other is dropped."""
     return Tale(A).asks(1).asks(2).page(2).updated(2, A).page(1).updated(9, A)
@@ -167,6 +172,11 @@ def reasons_for_a_walk() -> Tale:
     return tale.restart().walk(1, A).walk(2, A)
 
 
+def waits_for_a_connection() -> Tale:
+    """Whose requests wait for a connection is not judged by the order in which they leave."""
+    return Tale(A).settings(waits=True).command("list").walk(1, A).listed(1, A).walk(2, A)
+
+
 def stale_on_error() -> Tale:
     """The fetch fails; a walk that ran already serves who came later; who says so takes what there is."""
     tale = Tale(A).walk(1, A, ttl=0).began(1).asks(2).fails(2, -32603).listed(1, A, fresh=False)
@@ -231,6 +241,12 @@ def given_up_and_answered() -> Tale:
     return tale.rest(A)
 
 
+def made_again_in_another_exchange() -> Tale:
+    """Over HTTP a request that was lost with its exchange is made again, and given up where it never left."""
+    tale = Tale(A).exchange("x.1").asks(1, GET).drops().exchange("x.2").asks(1, GET).gets(1)
+    return tale.exchange("x.3").cancels(7)
+
+
 def overtaken_cancellation() -> Tale:
     """A cancellation that had to wait for the pipe is overtaken by the answer."""
     tale = Tale(A).asks(1).page(1).updated(1, A)
@@ -284,6 +300,7 @@ LEGAL = [
     (ReadYourNotifications, untagged),
     (CoverageStarts, listed_before_the_acknowledgement),
     (Convergence, not_covered),
+    (Convergence, stale_while_it_is_asked),
     (NoLateOverwrite, late_is_dropped),
     (Reconnect, stale_after_a_gap),
     (MonotonicVersions, there_and_back),
@@ -296,6 +313,7 @@ LEGAL = [
     (FreshnessArithmetic, slow_clock),
     (FreshnessArithmetic, no_hints),
     (TtlIsNoTimer, reasons_for_a_walk),
+    (TtlIsNoTimer, waits_for_a_connection),
     (StaleOnlyOnError, stale_on_error),
     (ServersApart, same_names_on_two_servers),
     (PrincipalsApart, public_for_everybody),
@@ -303,6 +321,8 @@ LEGAL = [
     (TeardownOnce, one_teardown),
     (IdDiscipline, ids_apart),
     (IdDiscipline, given_up_and_answered),
+    (IdDiscipline, made_again_in_another_exchange),
+    (LateResponses, made_again_in_another_exchange),
     (LateResponses, overtaken_cancellation),
     (CapabilityGate, announcements_of_all_kinds),
     (AcknowledgedFirst, early_and_told),

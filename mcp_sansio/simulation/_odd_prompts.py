@@ -35,9 +35,9 @@ class OddPrompts(PromptServer):
     def __init__(self, catalogue: Catalogue, config: PromptServerConfig, *, oddities: Oddities) -> None:
         super().__init__(catalogue, config)
         self._odd = oddities
-        self._cursors: dict[str, str] = {}
+        self._behind: dict[str, str] = {}
         self._words: dict[str, str] = {}
-        self._held: dict[IncomingRequest, dict[str, Any]] = {}
+        self._late: dict[IncomingRequest, dict[str, Any]] = {}
 
     def bind(self, server: Server) -> None:
         super().bind(server)
@@ -47,16 +47,16 @@ class OddPrompts(PromptServer):
     def requested(self, request: IncomingRequest, params: dict[str, Any], now: float) -> None:
         word = params.get("cursor")
         if isinstance(word, str):
-            params = {**params, "cursor": self._cursors.get(word, word)}
+            params = {**params, "cursor": self._behind.get(word, word)}
         if self._odd.pace is not None and request.method == "prompts/list":
-            self._held[request] = params
+            self._late[request] = params
             self.server.set_timer(self._later, now + self._odd.pace(), request)
         else:
             super().requested(request, params, now)
 
     def _later(self, key: Hashable, now: float) -> None:
         request = cast("IncomingRequest", key)
-        params = self._held.pop(request)
+        params = self._late.pop(request)
         if request.stream is not None and request.stream.uses(request.id):
             super().requested(request, params, now)
 
@@ -74,7 +74,7 @@ class OddPrompts(PromptServer):
         word = self._words.get(cursor)
         if word is None:
             word = self._words[cursor] = f"{len(self._words)}" if self._words else ""
-            self._cursors[word] = cursor
+            self._behind[word] = cursor
         return word
 
 
