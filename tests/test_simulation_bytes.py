@@ -18,7 +18,6 @@ from mcp_sansio.simulation._bytes import (
     drive,
     whole,
 )
-from mcp_sansio.simulation._client_node import ClientNode
 from mcp_sansio.simulation._cuts import CANONICAL, canonical_client, canonical_server
 from mcp_sansio.simulation._links import RESET
 from mcp_sansio.simulation._node import Node
@@ -38,7 +37,7 @@ def makers(versions: tuple[str, ...]) -> dict[str, Make]:
 
 @pytest.mark.parametrize("check", BYTE_CHECKS, ids=lambda check: check.id)
 @pytest.mark.parametrize("node", ["s1", "c1"])
-@pytest.mark.parametrize(("versions", "trace"), zip(ERAS, SESSIONS, strict=True), ids=["modern", "legacy"])
+@pytest.mark.parametrize(("versions", "trace"), [*zip(ERAS, SESSIONS, strict=True)], ids=["modern", "legacy"])
 def test_the_library_has_it(
     check: type[ByteProperty], node: str, versions: tuple[str, ...], trace: Trace
 ) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -70,7 +70,7 @@ def canonical_server(versions: Sequence[str], make: type[ServerNode] = ServerNod
 
 def canonical_client(versions: Sequence[str], make: type[ClientNode] = ClientNode) -> ClientNode:
     """The client of the session."""
-    able = {"elicitation": {}}
+    able: dict[str, Any] = {"elicitation": {}}
     config = ClientConfig(info=CLIENT, versions=tuple(versions), capabilities=able, quiet_timeout=5.0)
     return make("s1", config)
 
