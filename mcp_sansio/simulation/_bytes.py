@@ -8,7 +8,7 @@ time. Its application speaks only where the recorded one did, never between two 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any, ClassVar, TypeAlias
 
 import attrs
@@ -81,14 +81,15 @@ def _together(trace: Trace, name: str) -> Iterator[list[TraceEvent]]:
 
 def _tell(node: Node, event: TraceEvent, now: float) -> None:
     """Tell a node of everything but bytes."""
-    if event.kind == kinds.OPEN:
+    told: Any = event.data
+    if event.kind == kinds.COMMAND:
+        node.command(told[0], told[1], now)
+    elif event.kind == kinds.OPEN:
         node.opened(event.link, now)
-    elif event.kind == kinds.ENDED and event.data != "hangup":
-        node.closed(event.link, event.data, now)
     elif event.kind == kinds.TIMER:
         node.handle_timeout(now)
-    elif event.kind == kinds.COMMAND:
-        node.command(*event.data, now)
+    elif event.kind == kinds.ENDED and told != "hangup":
+        node.closed(event.link, told, now)
 
 
 def whole(data: bytes) -> Sequence[bytes]:
@@ -104,10 +105,15 @@ def _of(size: int) -> Pieces:
     return pieces
 
 
-def _noisy(data: bytes) -> Sequence[bytes]:
+def _noise() -> Pieces:
     """Every line with one in front that is none, of each kind in turn."""
-    lines = data.splitlines(keepends=True)
-    return [RUBBISH[at % len(RUBBISH)] + line for at, line in enumerate(lines)]
+    turn = count()
+
+    def pieces(data: bytes) -> Iterator[bytes]:
+        for line in data.splitlines(keepends=True):
+            yield RUBBISH[next(turn) % len(RUBBISH)] + line
+
+    return pieces
 
 
 class ByteProperty(Checker):
@@ -146,7 +152,7 @@ class GarbageIsolation(ByteProperty):
 
     @classmethod
     def judge(cls, trace: Trace, name: str, make: Make) -> str | None:
-        clean, noisy = (_sense(drive(trace, name, make, pieces)) for pieces in (whole, _noisy))
+        clean, noisy = (_sense(drive(trace, name, make, pieces)) for pieces in (whole, _noise()))
         return None if clean == noisy else f"{name} does not do the same with noise between the lines"
 
 
@@ -183,7 +189,7 @@ class RoundTrip(ByteProperty):
     anchor = "basic#messages"
 
     @classmethod
-    def judge(cls, trace: Trace, name: str, make: Make) -> str | None:
+    def judge(cls, trace: Trace, name: str, make: Make) -> str | None:  # noqa: ARG003 - nothing is driven
         for event in trace:
             if event.kind in (kinds.SENT, kinds.TAKEN) and event.node == name:
                 problem = cls._differs(bytes_of(event.data))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -41,10 +41,10 @@ def canonical(versions: Sequence[str]) -> Scenario:
 
 
 def _canonical(versions: Sequence[str], world: World, _until: float) -> None:
-    world.add("s1", _server(tuple(versions)))
+    world.add("s1", canonical_server(versions))
     put = [(f"p{number:03}", "first") for number in range(5)]
     world.command("s1", "edit", put=put)
-    world.add("c1", ClientNode("s1", _client(tuple(versions))))
+    world.add("c1", canonical_client(versions))
     for when, node, verb, data in (
         (0.02, "c1", "list", {}),
         (0.1, "s1", "edit", {"put": [("p002", "second")]}),
@@ -56,22 +56,23 @@ def _canonical(versions: Sequence[str], world: World, _until: float) -> None:
         world.at(when, partial(world.command, node, verb, **data))
 
 
-def _server(versions: tuple[str, ...]) -> ServerNode:
+def canonical_server(versions: Sequence[str], make: type[ServerNode] = ServerNode) -> ServerNode:
+    """The server of the session: of three pages, and asking for input once."""
     asked: list[bool] = []
 
     def asks() -> bool:
         asked.append(True)
         return len(asked) == 1
 
-    return ServerNode(
-        ServerConfig(info=SERVER, versions=versions),
-        PromptServerConfig(keys=KEYS, page_size=2, ttl=3600.0),
-        asks=asks,
-    )
+    config = ServerConfig(info=SERVER, versions=tuple(versions))
+    return make(config, PromptServerConfig(keys=KEYS, page_size=2, ttl=3600.0), asks=asks)
 
 
-def _client(versions: tuple[str, ...]) -> ClientConfig:
-    return ClientConfig(info=CLIENT, versions=versions, capabilities={"elicitation": {}}, quiet_timeout=5.0)
+def canonical_client(versions: Sequence[str], make: type[ClientNode] = ClientNode) -> ClientNode:
+    """The client of the session."""
+    able: dict[str, Any] = {"elicitation": {}}
+    config = ClientConfig(info=CLIENT, versions=tuple(versions), capabilities=able, quiet_timeout=5.0)
+    return make("s1", config)
 
 
 CANONICAL: Final = (canonical(MODERN_VERSIONS[-1:]), canonical(LEGACY_VERSIONS[-1:]))

@@ -31,6 +31,15 @@ Bug = Callable[[ServerNode], None]
 NOBODY = Origin(None, "prompts/get", "", {})
 
 
+def _prompts(bug: type[PromptServer]) -> Bug:
+    """Put a bug in front of the layer that the server has, which may be an odd one already."""
+
+    def change(node: ServerNode) -> None:
+        object.__setattr__(node.prompts, "__class__", type(bug.__name__, (bug, type(node.prompts)), {}))
+
+    return change
+
+
 def _bursts(bug: type[Coalescer]) -> Bug:
     """Thin announcements out in another way."""
 
@@ -168,11 +177,11 @@ class OnceOnly(PromptServer):
         shown: dict[Any, dict[str, None]] = self.__dict__.setdefault("shown", {})
         seen = shown.setdefault(request.stream, {})
         encoded, last = super()._page(request, start)
-        result: dict[str, Any] = decode(encoded)
+        result: dict[str, Any] = decode(encoded + b"}")
         names = dict.fromkeys([prompt["name"] for prompt in result["prompts"]])
         result["prompts"] = [prompt for prompt in result["prompts"] if start or prompt["name"] not in seen]
         seen.update(names)
-        return encode(result), last
+        return encode(result)[:-1], last
 
 
 # --- answers ------------------------------------------------------------------------------------------
@@ -246,16 +255,16 @@ SERVER_ZOO: Sequence[Variant] = (
         "acknowledged after the first notification", "S1", LateAcknowledgement, _streams(LateAcknowledgement)
     ),
     _bug("lost trailing announcement", "S2", LastForgotten, "server"),
-    _bug("announced before it can be seen", "S2", CopyOfTheList, "prompts"),
+    _bug("announced before it can be seen", "S2", CopyOfTheList, _prompts(CopyOfTheList)),
     _bug("debounce that restarts", "S3", Restarting, _bursts(Restarting), STORM),
     _bug("no debounce", "S4", Always, _bursts(Always)),
-    _bug("announced to who did not ask", "S5", Loud, "prompts"),
-    _bug("cursors that count", "S6", Positions, "prompts"),
-    _bug("cursor of another principal accepted", "S6", AnyCursor, "prompts", PRINCIPALS),
-    _bug("scope of the last page", "S7", TwoScopes, "prompts"),
+    _bug("announced to who did not ask", "S5", Loud, _prompts(Loud)),
+    _bug("cursors that count", "S6", Positions, _prompts(Positions)),
+    _bug("cursor of another principal accepted", "S6", AnyCursor, _prompts(AnyCursor), PRINCIPALS),
+    _bug("scope of the last page", "S7", TwoScopes, _prompts(TwoScopes)),
     _bug("answers twice", "S8", Twice, _streams(Twice)),
     _bug("answers after a cancellation", "S8a", Deaf, _streams(Deaf)),
-    _bug("remembers what a connection has seen", "S9", OnceOnly, "prompts"),
+    _bug("remembers what a connection has seen", "S9", OnceOnly, _prompts(OnceOnly)),
     _bug("state without a look at its seal", "S10", Credulous, _STATES, PRINCIPALS),
     _bug("state for everybody", "S10a", Unbound, _STATES, PRINCIPALS),
     _bug("a queue for each subscriber", "S11", Queueing, _streams(Queueing)),
