@@ -397,7 +397,7 @@ def test_the_test_tells_the_story(failed: Outcome) -> None:
     assert written.startswith('"""C1 read your notifications: ')
     assert "from some.module import NAME as SCENARIO" in written
     assert "def test_c1_read_your_notifications() -> None:" in written
-    assert "prompts/list_changed" in written
+    assert "prompts/list" in written
 
 
 def test_what_a_lenient_replay_supplies_is_left_out() -> None:
