@@ -199,8 +199,9 @@ class _Search:
     def _lower(self) -> None:
         """Make values smaller."""
         for place in self._loud():
-            while any(self._set({place: lower}) for lower in _lower_than(self._value(place))):
-                pass
+            lowered = True
+            while lowered:
+                lowered = any(self._set({place: lower}) for lower in _lower_than(self._value(place)))
 
     def _change_together(self) -> None:
         """Make a setting smaller, or leave something out, and have something else happen at another time."""
