@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from mcp_sansio.simulation._page import page
 from mcp_sansio.simulation._regression import loud, regression_test
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._shrink import shrink
+from mcp_sansio.simulation._standard import SCENARIOS
 from mcp_sansio.simulation._story import Step, Story, tell
 from mcp_sansio.simulation._trace import Header, Trace
 
@@ -415,3 +417,9 @@ def test_the_file_is_one(failed: Outcome, tmp_path: Path) -> None:
     file.write_text(regression_test(failed), encoding="utf-8")
     compile(file.read_text(encoding="utf-8"), file.name, "exec")
     assert all(len(line) <= 110 for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def test_every_standard_scenario_is_where_it_is_said_to_be() -> None:
+    for name, place in SCENARIOS.items():
+        module, _, attribute = place.partition(":")
+        assert getattr(importlib.import_module(module), attribute).name == name
