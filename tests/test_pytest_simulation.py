@@ -61,8 +61,9 @@ def test_dirty(outcome):
         [
             "seed 35: C1 read your notifications: *",
             "MUST: server/utilities/caching#*",
-            "96 messages, made small: *",
-            "* s1 → c1 *prompts/list_changed",
+            "* messages, made small: *",
+            "* s1 → c1 *1 prompt",
+            "* ✗ *C1: *",
             "It takes these draws:",
             "    * = * of *",
         ]

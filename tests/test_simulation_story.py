@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from mcp_sansio.simulation._page import page
 from mcp_sansio.simulation._regression import loud, regression_test
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._shrink import shrink
+from mcp_sansio.simulation._standard import SCENARIOS
 from mcp_sansio.simulation._story import Step, Story, tell
 from mcp_sansio.simulation._trace import Header, Trace
 
@@ -397,7 +399,7 @@ def test_the_test_tells_the_story(failed: Outcome) -> None:
     assert written.startswith('"""C1 read your notifications: ')
     assert "from some.module import NAME as SCENARIO" in written
     assert "def test_c1_read_your_notifications() -> None:" in written
-    assert "prompts/list_changed" in written
+    assert "prompts/list" in written
 
 
 def test_what_a_lenient_replay_supplies_is_left_out() -> None:
@@ -415,3 +417,9 @@ def test_the_file_is_one(failed: Outcome, tmp_path: Path) -> None:
     file.write_text(regression_test(failed), encoding="utf-8")
     compile(file.read_text(encoding="utf-8"), file.name, "exec")
     assert all(len(line) <= 110 for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def test_every_standard_scenario_is_where_it_is_said_to_be() -> None:
+    for name, place in SCENARIOS.items():
+        module, _, attribute = place.partition(":")
+        assert getattr(importlib.import_module(module), attribute).name == name

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -77,6 +78,10 @@ def shrink(
     return Shrunk(failed, search.best, search.runs, search.explain())
 
 
+class _Spent(Exception):
+    """The budget is spent."""
+
+
 class _Search:
     """The best so far, and the ways to a better one."""
 
@@ -95,14 +100,15 @@ class _Search:
     def improve(self) -> None:
         """Go through all the ways until none of them leads on."""
         before = None
-        while before != self._cost and not self._over:
-            before = self._cost
-            self._silence_labels()
-            self._zero_chunks()
-            self._lower()
-            self._leave_out()
-            self._leave_out_together()
-            self._change_together()
+        with suppress(_Spent):
+            while before != self._cost:
+                before = self._cost
+                self._silence_labels()
+                self._zero_chunks()
+                self._lower()
+                self._leave_out()
+                self._leave_out_together()
+                self._change_together()
 
     def explain(self) -> tuple[Draw, ...]:
         """The draws that the failure needs: it is gone when one of them is 0."""
@@ -117,10 +123,6 @@ class _Search:
 
     # --- one candidate ---
 
-    @property
-    def _over(self) -> bool:
-        return self.runs >= self._limit or self._late()
-
     def _replay(self, record: Sequence[Draw], most: int | None = None) -> Outcome:
         self.runs += 1
         checks = self._checks if most is None else [*self._checks, _longer_than(most)]
@@ -130,10 +132,12 @@ class _Search:
         return outcome.violation is not None and outcome.violation.property == self._property
 
     def _try(self, record: Sequence[Draw]) -> bool:
-        """Whether this is better; it is the best then."""
+        """Whether this is better; it is the best then. Raises `_Spent` when the budget is."""
         key = tuple(record)
-        if self._over or key in self._tried:
+        if key in self._tried:
             return False
+        if self.runs >= self._limit or self._late():
+            raise _Spent
         self._tried.add(key)
         outcome = self._replay(record, self._cost[0])
         if not self._fails(outcome) or cost(outcome) >= self._cost:
@@ -195,8 +199,9 @@ class _Search:
     def _lower(self) -> None:
         """Make values smaller."""
         for place in self._loud():
-            while any(self._set({place: lower}) for lower in _lower_than(self._value(place))):
-                pass
+            lowered = True
+            while lowered:
+                lowered = any(self._set({place: lower}) for lower in _lower_than(self._value(place)))
 
     def _change_together(self) -> None:
         """Make a setting smaller, or leave something out, and have something else happen at another time."""
