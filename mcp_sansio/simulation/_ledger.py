@@ -75,7 +75,7 @@ class ClientParty:
     listen: Asked | None = None
     session: bool = False
     declared: bool | None = None
-    initialized: bool = False
+    initialized: bool | None = None
     initialize: dict[str, Any] | None = None
     rest: dict[str, Any] | None = None
 
@@ -89,7 +89,7 @@ class ClientParty:
         """The process has begun anew, and remembers nothing."""
         for asked in self.asked.values():
             asked.over = asked.over or "lost"
-        self.session, self.listen, self.declared, self.initialized = False, None, None, False
+        self.session, self.listen, self.declared, self.initialized = False, None, None, None
         self.asked = {}
         self.invalidate(event, "restarted")
 
@@ -100,7 +100,8 @@ class ClientParty:
     @property
     def covered(self) -> bool:
         """Whether changes are announced to it."""
-        return self.session or (self.listen is not None and self.listen.acknowledged)
+        session = self.session and self.initialized is not False
+        return session or (self.listen is not None and self.listen.acknowledged)
 
 
 @attrs.define(eq=False)
