@@ -184,3 +184,60 @@ def test_what_a_closed_exchange_means_depends_on_the_era() -> None:
             ("end", "c1", "x.1", "hangup"),
         )
         assert made.clients["c1"].asked["int", 1].over == over
+
+
+def test_what_an_exchange_is_about_is_known_only_if_its_beginning_was_seen() -> None:
+    initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    cancelled = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+    made = ledger(
+        ("open", "c1", "lines", None),
+        ("out", "c1", "x.1", initialized),
+        ("end", "c1", "x.1", "complete"),
+        ("in", "s1", "x.1", initialized),
+        ("in", "s1", "x.1", cancelled),
+    )
+    assert made.clients["c1"].initialized is None
+    assert not made.http.carries("lines")
+
+
+def test_a_request_of_a_session_is_cancelled_from_another_exchange_of_it() -> None:
+    request = '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}'
+    cancelled = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+    made = ledger(
+        ("open", "s1", "x", "http"),
+        ("open", "s1", "y", "http"),
+        ("head-in", "s1", "x.1", POST),
+        ("in", "s1", "x.1", request),
+        ("head-in", "s1", "y.1", POST),
+        ("in", "s1", "y.1", cancelled),
+    )
+    assert made.servers["s1"].owed["x.1", ("int", 1)].cancelled
+
+
+def test_a_stream_that_was_opened_too_early_is_ready_when_the_session_is() -> None:
+    get = ["GET", [["Mcp-Session-Id", "s"]]]
+    initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    events = [
+        ("open", "s1", "x", "http"),
+        ("open", "s1", "y", "http"),
+        ("head-in", "s1", "x.1", get),
+        ("head-out", "s1", "x.1", STREAM),
+    ]
+    (early,) = ledger(*events).servers["s1"].listeners.open.values()
+    assert early.ready is None
+    events += [("head-in", "s1", "y.1", POST), ("in", "s1", "y.1", initialized)]
+    made = ledger(*events)
+    (listener,) = made.servers["s1"].listeners.open.values()
+    assert listener.ready is not None
+    events += [("head-in", "s1", "y.2", get), ("head-out", "s1", "y.2", STREAM)]
+    (newest,) = ledger(*events).servers["s1"].listeners.open.values()
+    assert newest.link == "y.2"
+
+
+def test_nodes_are_deaf_to_connections_that_they_have_given_up() -> None:
+    node = HttpClientNode("s1", ClientConfig(info=CLIENT))
+    node.name = "c1"
+    node.start(0.0)
+    node.receive("c1-9", b"HTTP/1.1 200 OK\r\n\r\n", 0.0)
+    node.closed("c1-9", "eof", 0.0)
+    assert node.connected
