@@ -1,10 +1,10 @@
 """How much simulated life a minute of CPU holds: `python -m benchmarks.simulation [seconds of CPU per load]`.
 
-Two standard loads at two fidelities, lines and the bytes of HTTP/1.1, with every checker on and the digest of
-every trace taken. An office hour is an hour of one client and its server; a torture is twenty seconds of chaos
-and the calm after it. Only this process's CPU time is counted, after a warm-up: the hooks that structure messages
-are compiled once per process. The collector looks at less than it would by itself, as in any campaign: what
-was there before the first run stays.
+Two standard loads at two fidelities, lines and the bytes of HTTP/1.1, with every checker on and the digest
+of every trace taken. An office hour is an hour of one client and its server; a torture is twenty seconds of
+chaos and the calm after it. Only this process's CPU time is counted, after a warm-up: the hooks that structure
+messages are compiled once per process. The collector looks at less than it would by itself, as in any
+campaign: what was there before the first run stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLLECTED = 50_000
 
 @attrs.frozen
 class Speed:
-    """What some runs of a load took: seconds of CPU, messages that arrived, and runs that broke a property."""
+    """What some runs of a load took: seconds of CPU, messages taken in, and runs that broke a property."""
 
     load: Scenario
     runs: int
