@@ -47,6 +47,7 @@ class ClientNode(Node):
         self._listing = listing
         self._make = make
         self._conns = 0
+        self._started = False
         self._boot()
 
     def _boot(self) -> None:
@@ -61,7 +62,9 @@ class ClientNode(Node):
     # --- connections ---
 
     def start(self, now: float) -> None:
-        self._boot()
+        if self._started:
+            self._boot()
+        self._started = True
         self._dial_at = now
         self._tell("settings", **self.settings())
 

@@ -123,9 +123,8 @@ class HttpClientNode(ClientNode):
             del self._ready[conn]
             yield from self._flush(conn)
         for visit in fresh:
-            if not visit.wire.closed:
-                self._say(visit)
-                yield Dial(visit.conn, self._to)
+            self._say(visit)
+            yield Dial(visit.conn, self._to)
 
     def _visit(self, wire: H11ClientWire) -> Visit:
         """A connection that is to be opened."""

@@ -75,7 +75,7 @@ class ClientParty:
     listen: Asked | None = None
     session: bool = False
     declared: bool | None = None
-    initialized: bool = False
+    initialized: bool | None = None
     initialize: dict[str, Any] | None = None
     rest: dict[str, Any] | None = None
 
@@ -89,7 +89,7 @@ class ClientParty:
         """The process has begun anew, and remembers nothing."""
         for asked in self.asked.values():
             asked.over = asked.over or "lost"
-        self.session, self.listen, self.declared, self.initialized = False, None, None, False
+        self.session, self.listen, self.declared, self.initialized = False, None, None, None
         self.asked = {}
         self.invalidate(event, "restarted")
 
@@ -100,7 +100,8 @@ class ClientParty:
     @property
     def covered(self) -> bool:
         """Whether changes are announced to it."""
-        return self.session or (self.listen is not None and self.listen.acknowledged)
+        session = self.session and self.initialized is not False
+        return session or (self.listen is not None and self.listen.acknowledged)
 
 
 @attrs.define(eq=False)
@@ -186,6 +187,10 @@ class ServerParty:
         return [version.items for version in versions[begin : bisect_right(versions, last, key=_index)]]
 
 
+NOBODY = None, None, ""
+"""Where nobody is whom properties are about."""
+
+
 class Ledger:
     """All parties of a trace. `message` is the decoded message of the event just taken, if it was one, and
     `request` the one of a client that it is, answers or cancels (`was` says how that had ended before);
@@ -205,6 +210,7 @@ class Ledger:
         self.client: ClientParty | None = None
         self.server: ServerParty | None = None
         self.ends: dict[str, list[str]] = {}
+        self._parties: dict[str, tuple[ClientParty | None, ServerParty | None, str]] = {}
         self.http = Exchanges()
         self.faults: dict[str, int] = {}
         self.honest: bool = True
@@ -235,17 +241,12 @@ class Ledger:
         self.message = self.request = self.owed = None
         self.time = event.time
         self.where.append(event.node)
-        self._at(event.node)
+        self.client, self.server, self.role = self._parties.get(event.node, NOBODY)
         fold = self._take.get(event.kind)
         if fold is not None:
             fold(event)
 
     # --- parties ---
-
-    def _at(self, node: str) -> None:
-        self.client = self.clients.get(node)
-        self.server = None if self.client is not None else self.servers.get(node)
-        self.role = "client" if self.client is not None else "server" if self.server is not None else ""
 
     def _node(self, event: TraceEvent) -> None:
         if self.client is not None:
@@ -253,10 +254,12 @@ class Ledger:
         elif self.server is not None:
             self.server.restart(event.index)
         elif event.data == "client":
-            self.clients[event.node] = ClientParty(event.node)
+            self.client = self.clients[event.node] = ClientParty(event.node)
+            self._parties[event.node] = self.client, None, "client"
         elif event.data == "server":
-            self.servers.setdefault(event.node, ServerParty(event.node))
-        self._at(event.node)
+            self.server = self.servers[event.node] = ServerParty(event.node)
+            self._parties[event.node] = None, self.server, "server"
+        self.role = self._parties.get(event.node, NOBODY)[2]
 
     def _open(self, event: TraceEvent) -> None:
         self.ends.setdefault(event.link, []).append(event.node)

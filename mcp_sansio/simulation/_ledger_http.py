@@ -93,8 +93,8 @@ class Exchanges:
             self._open[link].initialized = True
 
     def taken(self, client: ClientParty, event: TraceEvent) -> None:
-        """The head of a reply is there: a GET that is answered by events is where changes are announced, if
-        the server has accepted that the session is initialized.
+        """The head of a reply is there: a GET that is answered by events is where changes are announced. That
+        they are is certain only if the server has accepted that the session is initialized.
         """
         exchange = self._open.get(event.link)
         if exchange is None:
@@ -102,7 +102,7 @@ class Exchanges:
         client.initialized = client.initialized or (exchange.initialized and 200 <= event.data[0] < 300)
         if exchange.method == "GET" and _is_stream(event):
             exchange.pushes = True
-            client.session = bool(client.declared and client.initialized)
+            client.session = bool(client.declared)
             client.invalidate(event, "acknowledged")
 
     def ended(self, client: ClientParty, event: TraceEvent) -> None:

@@ -87,6 +87,7 @@ class ServerNode(Node):
         self._pace, self._asks = pace, asks
         self._principals = dict(principals or {})
         self._make = make
+        self._started = False
         self._boot()
 
     def _boot(self) -> None:
@@ -103,7 +104,9 @@ class ServerNode(Node):
     # --- connections ---
 
     def start(self, now: float) -> None:
-        self._boot()
+        if self._started:
+            self._boot()
+        self._started = True
         promised = {
             "quiet": self.config.quiet,
             "max_wait": self.config.max_wait,

@@ -175,7 +175,10 @@ class World:
     def _note(self, kind: str, node: str, link: str, data: Any) -> int:
         if kind is not kinds.TIMER:
             self._stirred = self.now
-        return self.trace.add(self.now, kind, node, link, data=data, cause=self.cause)
+        events = self.trace.events
+        index = len(events)
+        events.append(TraceEvent(self.now, index, kind, node, link, self.cause, data))
+        return index
 
     # --- time ---
 
