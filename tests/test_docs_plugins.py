@@ -1,5 +1,5 @@
-"""The page on bringing one's own: every example prints what stands below it, and what it says of the official SDK
-is so.
+"""The page on bringing one's own: examples print what stands below them, and what is said of the official SDK is
+so.
 """
 
 from __future__ import annotations
