@@ -1,6 +1,4 @@
-"""The page on bringing one's own: examples print what stands below them, and what is said of the official SDK is
-so.
-"""
+"""The page on bringing one's own: examples print what stands below them, and what it says of others is so."""
 
 from __future__ import annotations
 

@@ -35,8 +35,10 @@ def of_its_server(era: str) -> Trace:
 
     async def talk() -> None:
         config = ClientConfig(info=ME, versions=VERSIONS[era], capabilities={"elicitation": {}})
-        options = {"config": config, "on_input": answers, "recorder": Recorder(lines.append)}
-        async with open_stdio_client(sdk_server(prompts=25, page=10), **options) as client:
+        recorder = Recorder(lines.append)
+        async with open_stdio_client(
+            sdk_server(prompts=25, page=10), config=config, on_input=answers, recorder=recorder
+        ) as client:
             changes = client.changes()
             for _ in range(2):
                 await client.list_prompts()
