@@ -14,10 +14,10 @@ until no task can go on, and its next deadline is the node's. No thread is start
 
 What trio has no public way for is pinned while a node lives: the order in which tasks run comes from
 `trio._core._run._r`, which is seeded, and follows from that only with `_ALLOW_DETERMINISTIC_SCHEDULING`.
-Both names are private; `Unpinned` is raised where they are gone. The code itself must ask nobody else for time
-and chance, and start no threads: the adapters' own clock is the world's meanwhile, `jitter` is the caller's to
-give, and prompts are served by functions that do not block. Trio runs once in a thread, so there is one such
-node at a time; and `trio.testing.wait_all_tasks_blocked` never returns.
+Both names are private; `Unpinned` is raised where they are gone. The code itself must ask nobody else for
+time and chance, and start no threads: the adapters' own clock is the world's meanwhile, `jitter` is the
+caller's to give, and prompts are served by functions that do not block. Trio runs once in a thread, so there
+is one such node at a time; and `trio.testing.wait_all_tasks_blocked` never returns.
 """
 
 from __future__ import annotations

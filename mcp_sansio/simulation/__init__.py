@@ -27,7 +27,7 @@ from ._standard import SCENARIOS
 from ._story import Story, tell
 from ._tape import Deviated, Draw, Lenient, Seeded, Strict, Tape
 from ._trace import Header, Trace, TraceEvent
-from ._verdicts import Evidence, Verdict, verdicts
+from ._verdicts import Evidence, Verdict, both_ends, verdicts
 from ._workload import Workload
 from ._world import Clock, Unsettled, World
 
@@ -82,6 +82,7 @@ __all__ = [
     "Workload",
     "World",
     "Write",
+    "both_ends",
     "campaign",
     "exhaust_cuts",
     "explore",

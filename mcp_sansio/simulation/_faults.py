@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -214,7 +214,7 @@ def _clock(fault: str, jump: float, rate: float) -> Callable[[World], None]:
     def strike(world: World) -> None:
         name = world.tape.one_of(fault, list(world.seats))
         jumped = world.tape.seconds(f"{fault} by", abs(jump))
-        change: dict[str, float] = {"jump": jumped if jump >= 0 else -jumped}
+        change: dict[str, Any] = {"jump": jumped if jump >= 0 else -jumped}
         if rate != 1.0:
             change["rate"] = rate
         world.fault(fault, node=name, **change)

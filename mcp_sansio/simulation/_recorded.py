@@ -33,6 +33,7 @@ from mcp_sansio._events import (
 )
 from mcp_sansio._line_wire import LineWire
 from mcp_sansio._listing import ListingConfig
+from mcp_sansio._plain import is_array
 from mcp_sansio._prompt_client import PromptClient
 from mcp_sansio._prompt_server import PromptServer, PromptServerConfig
 from mcp_sansio._server import Server
@@ -55,7 +56,7 @@ def _commands(trace: Trace, name: str, verb: str) -> list[Mapping[str, Any]]:
 def _known(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """The members that a class still has; lists are tuples, as configs want them."""
     names = {field.name for field in attrs.fields(cls)}
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in names}
+    return {k: tuple(v) if is_array(v) else v for k, v in data.items() if k in names}
 
 
 class _Recorded(Node, abc.ABC):

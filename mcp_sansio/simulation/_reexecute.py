@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import msgspec
+
+from mcp_sansio._plain import is_object
 
 from . import _trace as kinds
 from ._links import EOF, REFUSED, RESET
@@ -170,8 +172,8 @@ class _Execution:
 def _same(expected: Any, found: Any) -> bool:
     """Whether that is what was expected; reports may tell more than they did when the trace was made."""
     match expected, found:
-        case [kind, dict() as fields], [str() as said, dict() as more]:
-            return kind == said and cast("dict[str, Any]", more) | cast("dict[str, Any]", fields) == more
+        case [kind, fields], [said, more] if is_object(fields) and is_object(more):
+            return bool(kind == said and more | fields == more)
         case _:
             return bool(expected == found)
 

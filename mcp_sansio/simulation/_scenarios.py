@@ -153,6 +153,7 @@ def office_hour(
 
 
 TORTURE = Scenario("torture", 20.0, torture, faults=(*ALL, *PEER))
-"""Twenty seconds under everything that the swarm draws."""
+"""Everything at once: faults, load, and the settings of the library."""
+
 OFFICE_HOUR = Scenario("office-hour", 3600.0, office_hour, faults=())
-"""An hour of a usual day."""
+"""An hour of a usual day: one client, one server, a network with its usual hiccups."""

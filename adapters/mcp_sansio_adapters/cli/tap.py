@@ -10,8 +10,7 @@ import click
 
 from mcp_sansio_adapters._defaults import now, unix_offset
 from mcp_sansio_adapters.recording import hide
-from mcp_sansio_adapters.tap import Format, Pretty, Record, Recorder, relay
-from mcp_sansio_adapters.tap.traced import Traced
+from mcp_sansio_adapters.tap import Format, Pretty, Record, Recorder, Traced, relay
 
 from .explain import Exit
 from .guard import guarded, say

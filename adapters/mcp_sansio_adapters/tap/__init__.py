@@ -8,6 +8,7 @@ from .pretty import Pretty
 from .recorder import Format, Recorder
 from .records import CHILD_ERRORS, FROM_SERVER, TO_SERVER, Lines, Record
 from .relay import relay
+from .traced import Traced
 
 __all__ = [
     "CHILD_ERRORS",
@@ -18,5 +19,6 @@ __all__ = [
     "Pretty",
     "Record",
     "Recorder",
+    "Traced",
     "relay",
 ]
