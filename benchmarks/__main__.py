@@ -6,6 +6,7 @@ there.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,8 @@ def readme(results: Path) -> None:
 
 def ask(questions: Sequence[Question], mode: Mode, names: Sequence[str], output: Path) -> None:
     """Ask questions, and write down what came of it."""
+    if sys.platform != "linux":
+        raise click.ClickException("the CPU time of other processes is read as only Linux has it")
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:

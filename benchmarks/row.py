@@ -60,8 +60,8 @@ class Row:
     """A piece of work. `expected` is what must be seen after so many edits; `unit` is what one is counted
     per.
 
-    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds or a number of
-    bytes; `rounds`: how many at most.
+    `quick`: whether it belongs to the quick mode. `measure`: what is compared, CPU seconds, bytes or
+    something that is counted; `rounds`: how many at most.
     """
 
     name: str

@@ -8,7 +8,8 @@ server that is the same for everybody.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from benchmarks import load, work
@@ -115,6 +116,15 @@ class Client(Steps):
         self._server.say(do="finish")
 
 
+@contextmanager
+def failing() -> Generator[None]:
+    """What a server does wrong makes its contestant fail."""
+    try:
+        yield
+    except (load.BadReply, OSError, EOFError, TimeoutError) as error:
+        raise Failed(f"{type(error).__name__}: {error}") from error
+
+
 class Crowded:
     """What has a server under a crowd of connections in common."""
 
@@ -141,10 +151,12 @@ class Load(Crowded):
 
     def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
         super().__init__(row, contestant, find)
-        self._crowd = load.Crowd(self._url, row.params["connections"])
+        with failing():
+            self._crowd = load.Crowd(self._url, row.params["connections"])
         self._request = load.asking(self._url, row.params["method"])
         self._times = int(row.params["connections"])
-        self._reply = self._crowd.do(self._crowd.connections[0].ask(self._request))
+        with failing():
+            self._reply = self._crowd.do(self._crowd.connections[0].ask(self._request))
         seen = work.seen_reply(self._reply)
         check(row, {"digest": work.digest(seen), "begins": str(seen)[:200]})
 
@@ -156,10 +168,8 @@ class Load(Crowded):
 
     def turn(self) -> float:
         before = self._contestant.cpu_of_children
-        try:
+        with failing():
             self._crowd.ask(self._request, self._times, self._reply)
-        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
-            raise Failed(f"{type(error).__name__}: {error}") from error
         return (self._contestant.cpu_of_children - before) / self._times
 
 
@@ -169,21 +179,17 @@ class Listening(Crowded):
     def __init__(self, row: Row, contestant: Contestant, find: Find) -> None:
         super().__init__(row, contestant, find)
         self._listeners = int(row.params["listeners"])
-        self._crowd = load.Crowd(self._url, self._listeners + 1)
-        self._crowd.do(self._crowd.connections[0].ask(load.asking(self._url, "prompts/list")))
-        self._quiet = contestant.resident_of_children
-        try:
+        with failing():
+            self._crowd = load.Crowd(self._url, self._listeners + 1)
+            self._crowd.do(self._crowd.connections[0].ask(load.asking(self._url, "prompts/list")))
+            self._quiet = contestant.resident_of_children
             self._crowd.listen()
-        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
-            raise Failed(f"{type(error).__name__}: {error}") from error
-        self._crowd.edit()
+            self._crowd.edit()
 
     def turn(self) -> float:
         before = self._contestant.cpu_of_children
-        try:
+        with failing():
             self._crowd.edit()
-        except (load.BadReply, OSError, EOFError, TimeoutError) as error:
-            raise Failed(f"{type(error).__name__}: {error}") from error
         return (self._contestant.cpu_of_children - before) / self._listeners
 
 
