@@ -17,16 +17,20 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from mcp_sansio.simulation import PROPERTIES, run_seed
-from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._mermaid import mermaid
-from mcp_sansio.simulation._page import page
-from mcp_sansio.simulation._regression import regression_test
-from mcp_sansio.simulation._run import Outcome
-from mcp_sansio.simulation._scenarios import Scenario
-from mcp_sansio.simulation._shrink import Shrunk, shrink
-from mcp_sansio.simulation._standard import SCENARIOS
-from mcp_sansio.simulation._story import tell
+from mcp_sansio.simulation import (
+    PROPERTIES,
+    SCENARIOS,
+    Checker,
+    Outcome,
+    Scenario,
+    Shrunk,
+    mermaid,
+    page,
+    regression_test,
+    run_seed,
+    shrink,
+    tell,
+)
 
 CHUNK = 8
 """So many worlds are given to a process at once."""

@@ -25,14 +25,19 @@ from typing import Any
 import attrs
 import pytest
 
-from mcp_sansio.simulation import PROPERTIES, run_seed
-from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._faults import ALL, Fault
-from mcp_sansio.simulation._outline import outline
-from mcp_sansio.simulation._run import Outcome
-from mcp_sansio.simulation._scenarios import Scenario
-from mcp_sansio.simulation._shrink import Shrunk, shrink
-from mcp_sansio.simulation._story import tell
+from mcp_sansio.simulation import (
+    PROPERTIES,
+    Checker,
+    Fault,
+    Outcome,
+    Scenario,
+    Shrunk,
+    outline,
+    run_seed,
+    shrink,
+    tell,
+)
+from mcp_sansio.simulation._faults import ALL
 
 
 class PropertyBroken(Exception):

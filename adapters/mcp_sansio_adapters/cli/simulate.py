@@ -14,10 +14,7 @@ from typing import Any
 import attrs
 import click
 
-from mcp_sansio.simulation import PROPERTIES, run_seed
-from mcp_sansio.simulation._outline import outline
-from mcp_sansio.simulation._situations import Situation
-from mcp_sansio.simulation._story import tell
+from mcp_sansio.simulation import PROPERTIES, Situation, outline, run_seed, tell
 from mcp_sansio_adapters._campaign import Failure, NoScenario, Result, explore, find_scenario, small
 
 from . import show

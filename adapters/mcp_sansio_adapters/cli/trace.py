@@ -8,15 +8,20 @@ from typing import Any
 import attrs
 import click
 
-from mcp_sansio.simulation import PROPERTIES, replay
-from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._mermaid import mermaid
-from mcp_sansio.simulation._outline import outline
-from mcp_sansio.simulation._page import page
-from mcp_sansio.simulation._story import tell
-from mcp_sansio.simulation._tape import Deviated
-from mcp_sansio.simulation._trace import VERDICT, Trace
-from mcp_sansio.simulation._verdicts import Verdict, verdicts
+from mcp_sansio.simulation import (
+    PROPERTIES,
+    Checker,
+    Deviated,
+    Trace,
+    Verdict,
+    mermaid,
+    outline,
+    page,
+    replay,
+    tell,
+    verdicts,
+)
+from mcp_sansio.simulation._trace import VERDICT
 from mcp_sansio_adapters._campaign import NoScenario, find_scenario, place_of, small
 
 from . import show
