@@ -210,6 +210,8 @@ class OneBit(Checker):
         last = server.versions[-1].index
         for listener in server.listeners.open.values():
             told = listener.told
+            if listener.id is None and last < listener.index:
+                continue  # it was told what it had missed, and then what was about to be said anyway
             if len(told) > 1 and told[-1] == event.index and told[-2] > last:
                 return f"announced at events {told[-2]} and {told[-1]}, with no change in between"
         return None
