@@ -258,6 +258,16 @@ def test_what_holds_is_not_shrunk(capsys: pytest.CaptureFixture[str], healthy: P
     assert (ran.code, "nothing to shrink" in ran.err) == (2, True)
 
 
+def test_the_client_of_a_recording_does_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    recorded = Path(__file__).parent / "recordings" / "modern-client.jsonl"
+    ran = Ran(capsys, "trace", "replay", recorded)
+    assert (ran.code, ran.out) == (0, "client-1: the same\n")
+    file = tmp_path / "another.jsonl"
+    file.write_bytes(recorded.read_bytes().replace(b"server/discover", b"server/discovers"))
+    ran = Ran(capsys, "trace", "replay", file)
+    assert (ran.code, ran.out.startswith("client-1: another way: event ")) == (1, True)
+
+
 def test_a_recording_has_no_tape(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "recording.jsonl"
     file.write_bytes(b"".join(line + b"\n" for line in Trace().lines()))

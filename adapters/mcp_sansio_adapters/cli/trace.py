@@ -12,16 +12,18 @@ from mcp_sansio.simulation import (
     PROPERTIES,
     Checker,
     Deviated,
+    RecordedClient,
     Trace,
     Verdict,
     mermaid,
     outline,
     page,
+    reexecute,
     replay,
     tell,
     verdicts,
 )
-from mcp_sansio.simulation._trace import VERDICT
+from mcp_sansio.simulation._trace import NODE, VERDICT
 from mcp_sansio_adapters._campaign import NoScenario, find_scenario, place_of, small
 
 from . import show
@@ -134,8 +136,11 @@ def render(trace: Trace, *, form: str, output: Path | None) -> None:
 def replay_trace(trace: Trace, *, place: str | None) -> int:
     """Run what a trace has recorded once more, and say where this library goes another way.
 
-    Exits with 1 if it does.
+    The clients of a recording are given the same input as then. Exits with 1 if there is a difference.
     """
+    clients = _clients(trace)
+    if clients:
+        return _executed(trace, clients)
     place = _place(trace, place)
     try:
         outcome = replay(find_scenario(place), trace.header.tape, _judged(trace))
@@ -145,6 +150,23 @@ def replay_trace(trace: Trace, *, place: str | None) -> int:
     difference = _difference(trace, outcome.trace)
     click.echo(f"the same: {outcome.digest}" if difference is None else f"another way: {difference}")
     return Exit.DONE if difference is None else Exit.REFUSED
+
+
+def _clients(trace: Trace) -> list[str]:
+    """The clients of a recording that was made by the adapters."""
+    if trace.header.source != "recording":
+        return []
+    return [event.node for event in trace if event.kind == NODE and event.data == "client"]
+
+
+def _executed(trace: Trace, clients: list[str]) -> int:
+    """Give clients their input once more. Of servers the keys would be needed, which are never recorded."""
+    differences = [reexecute(trace, name, RecordedClient.of(trace, name)) for name in clients]
+    for name, difference in zip(clients, differences, strict=True):
+        click.echo(
+            f"{name}: {'the same' if difference is None else show.one_line(f'another way: {difference}')}"
+        )
+    return Exit.REFUSED if any(differences) else Exit.DONE
 
 
 def _judged(trace: Trace) -> list[type[Checker]]:
