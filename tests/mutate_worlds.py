@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import os
 import resource
 import sys
@@ -31,7 +32,7 @@ MODULES = (
     *("_tables", "_timers", "_structure", "_lines", "_line_wire", "_listing", "_waiters", "_coalescer"),
     *("_subscription", "_calls"),
 )
-SEEDS = 120
+SEEDS = 40
 PATIENCE = 60
 """Seconds of a processor after which a mutant is one that never ends."""
 
@@ -49,9 +50,8 @@ class Mutant:
 
 def function_mutants(name: str) -> Iterator[Mutant]:
     """Every mutant of the functions of a module that is another program."""
-    from mutmut.mutation.file_mutation import create_mutations  # type: ignore[import-not-found]
-
     settings()
+    create_mutations: Any = importlib.import_module("mutmut.mutation.file_mutation").create_mutations
     path = ROOM / f"{name}.py"
     source = path.read_text()
     live = functions(importlib.import_module(f"mcp_sansio.{name}"))
@@ -63,17 +63,15 @@ def function_mutants(name: str) -> Iterator[Mutant]:
             after = codes(compile(changed, path, "exec"))
         except SyntaxError:
             continue
-        where = mutation.contained_by_top_level_function
         for qualname, code in after.items():
-            same = where is None or qualname.rpartition(".")[2] != where.name.value
-            if not same and qualname in live and shape(code) != shape(before[qualname]):
+            if qualname in live and shape(code) != shape(before[qualname]):
                 text = difference(source, changed)
                 yield Mutant(f"{name}.{qualname}: {text}", partial(give, live[qualname], code))
 
 
 @cache
 def settings() -> None:
-    """mutmut wants to be told what to mutate by a file, though it is told by the call."""
+    """Mutmut wants to be told what to mutate by a file, though it is told by the call."""
     place = Path(tempfile.mkdtemp())
     (place / "setup.cfg").write_text("[mutmut]\nsource_paths=.\n")
     os.chdir(place)
@@ -106,9 +104,10 @@ def shape(code: CodeType) -> Any:
 def functions(module: Any) -> dict[str, FunctionType]:
     """The functions and methods of a module, by their qualified names, without what decorates them."""
     found: dict[str, FunctionType] = {}
-    for owner in [module, *(v for v in vars(module).values() if isinstance(v, type))]:
+    members: list[Any] = [*vars(module).values()]
+    for owner in [module, *filter(inspect.isclass, members)]:
         for value in vars(owner).values():
-            bare = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            bare: Any = getattr(value, "fget", None) or getattr(value, "__func__", value)
             while hasattr(bare, "__wrapped__"):
                 bare = bare.__wrapped__
             if isinstance(bare, FunctionType) and bare.__module__ == module.__name__:
@@ -127,10 +126,12 @@ def difference(before: str, after: str) -> str:
 def row_mutants(table: Table[Any, Any]) -> Iterator[Mutant]:
     """Every row with every wrong state after it, and without it."""
     rows: Any = table.rows
+    kind: Any = type(table.start)
+    states: list[Any] = [*kind]
     for row, after in [*rows.items()]:
         text = f"rows:{table.name}: {row[0].name} {row[1].name}"
         yield Mutant(f"{text} -> no row", partial(rows.pop, row))
-        for wrong in type(after):
+        for wrong in states:
             if wrong is not after:
                 yield Mutant(f"{text} -> {wrong.name}", partial(rows.__setitem__, row, wrong))
 
@@ -158,12 +159,12 @@ def fate(mutant: Mutant) -> str | None:
         try:
             mutant.apply()
             found = judge()
-        except BaseException as error:  # whatever it is, the library has shown that it is broken
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the library has shown that it is broken
             found = type(error).__name__
         os.write(writer, (found or "").encode())
         os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as pipe:
+    with os.fdopen(reader, "rb") as pipe:
         found = pipe.read().decode()
     status = os.waitpid(child, 0)[1]
     return found or (None if status == 0 else "never ends")
@@ -182,15 +183,15 @@ def main(names: list[str]) -> None:
         sys.exit(f"the library itself is found to be broken: {wrong}")
     gc.freeze()
     for name, made in mutants(names):
-        ends = [(mutant, fate(mutant)) for mutant in made]
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        killers = Counter(end.split(" at ")[0].split(",")[0] for _, end in ends if end)
-        killed = sum(killers.values())
-        print(f"{name}: {len(ends)} mutants, {killed} killed; {spent.ru_utime + spent.ru_stime:.0f} s so far")
-        print(f"  by {dict(killers.most_common())}", flush=True)
-        for mutant, end in ends:
+        ends: Counter[str] = Counter()
+        for mutant in made:
+            end = fate(mutant)
+            ends[(end or "survives").split(" at ")[0].split(",")[0]] += 1
             if not end:
                 print(f"  {mutant.text}", flush=True)
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{name}: {ends.total()} mutants, {ends.total() - ends['survives']} killed, ", end="")
+        print(f"{spent.ru_utime + spent.ru_stime:.0f} s so far; {dict(ends.most_common())}", flush=True)
 
 
 if __name__ == "__main__":

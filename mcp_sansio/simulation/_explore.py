@@ -1,17 +1,18 @@
 """Every way in which a small conversation can go: exhaustive exploration of the real objects.
 
 The choice is which pending thing happens next: a message of either direction is delivered, an application
-does something, a deadline comes, a list expires, the connection is lost. States are copies of the nodes; those
-with equal keys are one, reached by the shortest path. Checkers watch every step, with what happened
-on the path to it behind them, and judge what must hold when all is quiet wherever nothing is pending any more.
-A cycle of steps that leads back to the same state, without anybody doing anything, would go on for ever.
+does something, a deadline comes, a list expires, the connection is lost. States are copies of the nodes;
+those with equal keys are one, reached by the shortest path. Checkers watch every step, with what happened
+on the path to it behind them, and judge what must hold when all is quiet wherever nothing is pending any
+more. Steps that lead back to where they began, while nobody does anything, would go on for ever.
 
-The bounds are part of the verdict. Messages take less than `PATIENCE`: a deadline further away than that comes
-only when nothing is on its way.
+The bounds are part of the verdict. A deadline that has come is kept before anything else happens, and
+messages take less than `PATIENCE`: a deadline further away than that comes only when nothing is on its way.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -27,6 +28,7 @@ from ._checking import Auditor, Checker, Violated
 from ._client_node import ClientNode
 from ._fork import Frozen, forget
 from ._ledger import Ledger, Version
+from ._node import Node
 from ._pair import Pair
 from ._properties import PROPERTIES
 from ._run import Quiescence
@@ -127,27 +129,34 @@ def server_of(scope: Scope) -> ServerNode:
     )
 
 
+def as_it_is(_node: Node) -> None:
+    """Nothing is altered."""
+
+
 class Explorer:
-    """One exploration. `client` and `server` make the nodes, which may be variants."""
+    """One exploration. `prepare` is done to each node as it starts, which may make a variant of it; `met` is
+    told of every state that is reached, by its number, on whichever way.
+    """
 
     def __init__(
         self,
         scope: Scope,
         checks: Iterable[type[Checker]],
         *,
-        client: Callable[[Scope], ClientNode] = client_of,
-        server: Callable[[Scope], ServerNode] = server_of,
+        prepare: Callable[[Node], None] = as_it_is,
+        met: Callable[[int, Pair, Budget], None] | None = None,
         most: int = 1_000_000,
     ) -> None:
         self.scope = scope
         self._checks = tuple(checks)
+        self._prepare = prepare
+        self._met = met
         self._most = most
         self._known: dict[bytes, int] = {}
         self._states: list[_State] = []
         self._edges: list[tuple[int, int]] = []
         self._frontier: list[tuple[int, Frozen[Whole]]] = []
         self._rests = 0
-        self._make = client, server
 
     def run(self) -> Explored:
         """Explore; the first violation ends it, and no other has a shorter path."""
@@ -168,12 +177,11 @@ class Explorer:
     # --- the graph ---
 
     def _begin(self) -> None:
-        client, server = self._make
-        pair = Pair(client(self.scope), server(self.scope))
+        pair = Pair(client_of(self.scope), server_of(self.scope))
         auditor = Auditor(self._checks)
-        pair.start(S)
+        pair.start(S, self._prepare)
         pair.command(S, "edit", self._content(0))
-        pair.start(C)
+        pair.start(C, self._prepare)
         self._reach(-1, pair, auditor, (0,) * len(_SPENT))
 
     def _spread(self) -> bool:
@@ -188,12 +196,12 @@ class Explorer:
     def _expand(self, at: int, frozen: Frozen[Whole]) -> None:
         budget = self._states[at].budget
         whole = frozen.thaw()
-        steps = [*self._steps(whole[0], budget)]
+        steps = [*self.steps(whole[0], budget)]
         if not any(kind in ("deliver", "timer") for kind, _ in steps):
             self._rest(at, frozen)
         for kind, name in steps:
             pair, auditor = whole if (kind, name) == steps[0] else frozen.thaw()
-            spent = self._take(pair, kind, name, budget)
+            spent = self.take(pair, kind, name, budget)
             self._reach(at, pair, auditor, spent)
 
     def _reach(self, parent: int, pair: Pair, auditor: Auditor, budget: Budget) -> None:
@@ -205,6 +213,8 @@ class Explorer:
         if at == len(self._states):
             self._states.append(_State(parent, events, budget))
             self._frontier.append((at, Frozen((pair, auditor))))
+        if self._met is not None:
+            self._met(at, pair, budget)
 
     def _watch(self, at: int, auditor: Auditor, events: Sequence[TraceEvent]) -> None:
         try:
@@ -220,7 +230,7 @@ class Explorer:
         if not self.scope.eager:
             pair.command(C, "list", {})
             while (step := next(self._pending(pair), None)) is not None:
-                self._take(pair, *step, (0,) * len(_SPENT))
+                self.take(pair, *step, (0,) * len(_SPENT))
         pair.rest()
         events = pair.collect()
         self._watch(at, auditor, events)
@@ -231,27 +241,32 @@ class Explorer:
 
     # --- steps ---
 
+    def _full(self, pair: Pair) -> list[str]:
+        return [name for name in (S, C) if len(pair.way[name]) >= self.scope.in_flight]
+
+    def _hurried(self, pair: Pair) -> bool:
+        """Whether what is pending comes before anything else."""
+        overdue = any((pair.due(name) or math.inf) <= pair.now for name in (S, C))
+        return overdue or bool(self._full(pair))
+
     def _pending(self, pair: Pair) -> Iterator[Step]:
-        """What happens by itself."""
-        due = {name: when for name in (S, C) if (when := pair.due(name)) is not None}
-        overdue = [name for name, when in due.items() if when <= pair.now]
-        if overdue:
-            yield "timer", overdue[0]
+        """What happens by itself: a deadline that has come, else messages, or a later deadline."""
+        due = sorted((when, name) for name in (S, C) if (when := pair.due(name)) is not None)
+        if due and due[0][0] <= pair.now:
+            yield "timer", due[0][1]
             return
-        full = [name for name in (S, C) if len(pair.way[name]) >= self.scope.in_flight]
+        full = self._full(pair)
         busy = full or [name for name in (S, C) if pair.way[name]]
-        for name in busy:
-            yield "deliver", name
-        first = min(due.values(), default=0.0)
-        for name, when in due.items():
-            if not full and when == first and (not busy or when < pair.now + PATIENCE):
+        yield from (("deliver", name) for name in busy)
+        for when, name in due:
+            if not full and when == due[0][0] and (not busy or when < pair.now + PATIENCE):
                 yield "timer", name
 
-    def _steps(self, pair: Pair, budget: Budget) -> Iterator[Step]:
+    def steps(self, pair: Pair, budget: Budget) -> Iterator[Step]:
+        """All that can happen next."""
         pending = [*self._pending(pair)]
         yield from pending
-        due = any(kind == "timer" and (pair.due(name) or 0.0) <= pair.now for kind, name in pending)
-        if due or any(len(pair.way[name]) >= self.scope.in_flight for name in (S, C)):
+        if self._hurried(pair):
             return
         left = {kind: spent < getattr(self.scope, kind) for kind, spent in zip(_SPENT, budget, strict=True)}
         if left["changes"]:
@@ -266,7 +281,7 @@ class Explorer:
         if left["expiries"] and self._expires(pair) and not any(kind == "timer" for kind, _ in pending):
             yield "expiries", C
 
-    def _take(self, pair: Pair, kind: str, name: str, budget: Budget) -> Budget:
+    def take(self, pair: Pair, kind: str, name: str, budget: Budget) -> Budget:
         """Do a step; what is spent after it."""
         match kind:
             case "deliver":
@@ -302,21 +317,24 @@ class Explorer:
     # --- what was found ---
 
     def _look_for_cycles(self) -> None:
-        component = cycle([[] for _ in self._states], self._edges)
-        if component is not None:
-            text = f"a cycle of {len(component)} states, in which nobody does anything"
-            violated = Violated(Quiescence, text, self._states[component[0]].events[-1].index)
-            raise _Found(violated, component[0], ())
+        states = endless(len(self._states), self._edges)
+        if states:
+            text = f"nobody does anything, and it goes on for ever: {len(states)} states follow each other"
+            raise _Found(Violated(Quiescence, text, self._length(states[0]) - 1), states[0], ())
+
+    def _length(self, at: int) -> int:
+        return sum(map(len, self._path(at)))
+
+    def _path(self, at: int) -> Iterator[Sequence[TraceEvent]]:
+        """The events on the way to a state, the last ones first."""
+        while at >= 0:
+            yield self._states[at].events
+            at = self._states[at].parent
 
     def _trace(self, found: _Found) -> Trace:
         """The path to a violation, as a trace like any other."""
-        pieces = [found.events]
-        at = found.at
-        while at >= 0:
-            pieces.append(self._states[at].events)
-            at = self._states[at].parent
         trace = Trace(Header(scenario="explored"))
-        for piece in reversed(pieces):
+        for piece in [found.events, *self._path(found.at)][::-1]:
             trace.events.extend(piece)
         violated = found.violated
         del trace.events[violated.index + 1 :]
@@ -353,26 +371,20 @@ def _versions(ledger: Ledger) -> Iterator[Version]:
         yield from server.versions
 
 
-def cycle(after: list[list[int]], edges: Iterable[tuple[int, int]]) -> list[int] | None:
-    """The states of a cycle of a graph, if there is one."""
-    for before, state in edges:
-        if before >= 0:
-            after[before].append(state)
-    entries = [0] * len(after)
-    for targets in after:
-        for target in targets:
-            entries[target] += 1
-    ends = [state for state, count in enumerate(entries) if not count]
-    while ends:
-        for target in after[ends.pop()]:
-            entries[target] -= 1
-            if not entries[target]:
-                ends.append(target)
-    rest = [state for state, count in enumerate(entries) if count]
-    return rest or None
+def endless(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """The states of a graph that are on a cycle, or between two."""
+    alive = set(range(count))
+    inner = [(a, b) for a, b in edges if a >= 0]
+    size = -1
+    while size != len(alive):
+        size = len(alive)
+        for here, there in ((0, 1), (1, 0)):
+            linked = {edge[there] for edge in inner if edge[here] in alive}
+            alive &= linked
+    return sorted(alive)
 
 
-SMALL = Scope(changes=2, losses=1, quiet=0.0, cancels=0, expiries=0)
+SMALL = Scope(changes=1, losses=1, quiet=0.0, expiries=0)
 FULL = Scope()
 
 

@@ -12,18 +12,18 @@ from collections.abc import Callable, Mapping
 from copyreg import dispatch_table
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from mcp_sansio._catalogue import CatalogueSnapshot
 from mcp_sansio._client_config import ClientConfig
 from mcp_sansio._entry import Entry
 from mcp_sansio._listing import ListingConfig
+from mcp_sansio._memory import ListSpec, PageRead
 from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._sealing import Keys
 from mcp_sansio._server_config import ServerConfig
-from mcp_sansio._catalogue import CatalogueSnapshot
-from mcp_sansio._memory import ListSpec, PageRead
 from mcp_sansio._snapshot import Snapshot
 
 from ._server_node import entry
@@ -96,7 +96,7 @@ def _entry(name: str, tag: str) -> Entry:
 
 
 class _Writer(pickle.Pickler):
-    dispatch_table: ClassVar[Any] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+    dispatch_table = {  # noqa: RUF012 - pickle wants it so
         **dispatch_table,
         **dict.fromkeys(SHARED, _share),
         **dict.fromkeys(IMMUTABLE, _place),

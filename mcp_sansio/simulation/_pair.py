@@ -7,7 +7,7 @@ What happens is noted in the words of a trace, so the same checkers judge it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -33,6 +33,7 @@ class Pair:
     """Two nodes and what is between them. `fresh` are the events since they were last collected."""
 
     def __init__(self, client: Node, server: Node, names: tuple[str, str] = ("c1", "s1")) -> None:
+        """The client has the first of the names."""
         self.now: float = 0.0
         self.nodes: dict[str, Node] = dict(zip(names, (client, server), strict=True))
         self.names = names
@@ -46,9 +47,10 @@ class Pair:
             node.name = name
             self._note(kinds.NODE, name, "", node.role)
 
-    def start(self, name: str) -> None:
-        """A node begins."""
+    def start(self, name: str, prepare: Callable[[Node], None]) -> None:
+        """A node begins; `prepare` is done to it first."""
         self.nodes[name].start(self.now)
+        prepare(self.nodes[name])
         self._turn(name)
 
     def collect(self) -> list[TraceEvent]:
@@ -80,7 +82,7 @@ class Pair:
 
     def expire(self, name: str) -> None:
         """The next deadline of a node comes, at once."""
-        self.now = max(self.now, self.due(name) or self.now)
+        self.now = max(self.now, self.due(name) or 0.0)
         self._cause = -1
         self._cause = self._note(kinds.TIMER, name)
         self.nodes[name].handle_timeout(self.now)
@@ -116,9 +118,9 @@ class Pair:
                     dials.append(conn)
                 case Hangup(conn, reset) if conn == self.conn:
                     self._note(kinds.ENDED, name, conn, "hangup")
-                    self._end(RESET if reset else EOF, [other for other in self.names if other != name])
+                    self._end(RESET if reset else EOF, (self._other(name),))
                 case _:
-                    pass
+                    pass  # it is about a connection that is over
         for conn in dials:
             self._connect(conn)
 
@@ -129,11 +131,14 @@ class Pair:
             self.waiting.pop(op, None)
 
     def _write(self, name: str, data: bytes) -> None:
-        (other,) = (other for other in self.names if other != name)
+        other = self._other(name)
         for line in data.split(b"\n")[:-1]:
             text = text_of(line)
             self._cause = self._note(kinds.SENT, name, self.conn, text)
             self.way[other].append(Waiting(text, self._cause, *skeleton(str(text))))
+
+    def _other(self, name: str) -> str:
+        return self.names[self.names[0] == name]
 
     def _connect(self, conn: str) -> None:
         self.conn = conn
@@ -142,7 +147,7 @@ class Pair:
             self.nodes[name].opened(conn, self.now)
             self._turn(name)
 
-    def _end(self, how: str, names: Any) -> None:
+    def _end(self, how: str, names: Sequence[str]) -> None:
         conn, self.conn = self.conn, ""
         for waiting in self.way.values():
             waiting.clear()

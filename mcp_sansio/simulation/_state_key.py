@@ -17,7 +17,7 @@ from functools import partial
 from hashlib import blake2b
 from operator import itemgetter
 from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 import msgspec
 
@@ -88,9 +88,9 @@ TIMES: Final = frozenset(
     ("_dial_at", "quiet_at", "total_at", "_since", "_first", "_last", "_judged", "began")
 )
 PASSED: Final = frozenset(("_checked",))  # only whether it has
+AHEAD: Final = frozenset(("expires", "_expires"))  # only how long it will be until then
 RANKS: Final = {
     **dict.fromkeys(("wire_id", "asked", "id"), "request"),
-    **dict.fromkeys(("expires", "_expires"), "expiry"),
     "epoch": "epoch",
     "moves": "moves",
     **dict.fromkeys(("changes", "told", "_changes"), "change"),
@@ -172,7 +172,7 @@ class StateKey:
 
     def walk(self, value: Any) -> None:
         """Anything that belongs to the state, with all that can be reached from it."""
-        kind = type(value)
+        kind: type[Any] = type(value)
         if kind in PLAIN:
             self._out.append(value)
         elif kind in self._walkers:
@@ -215,7 +215,7 @@ class StateKey:
                 self.walk(key)
 
     def _object(self, value: Any, kind: type) -> None:
-        if kind.__eq__ is object.__eq__:
+        if _is_itself(kind):
             if value in self._seen:
                 self._out.append(self._seen[value])
                 return
@@ -236,6 +236,9 @@ class StateKey:
     def _whether(self, _: str, value: float) -> None:
         self._out.append(value < self._now)
 
+    def _until(self, _: str, value: Any) -> None:
+        self._out.append(round(max(value - self._now, 0.0), 6))
+
     def _data(self, _: str, value: bytes) -> None:
         self.text(value.decode())
 
@@ -245,8 +248,6 @@ class StateKey:
             for key, number in cast("dict[str, float]", value).items():
                 self._out.append(key)
                 self.rank(kind, number)
-        elif type(value) is float:
-            self.rank(kind, max(value, self._now))
         elif type(value) is int:
             self.rank(kind, value)
         else:
@@ -255,27 +256,34 @@ class StateKey:
     def _ago(self, when: float) -> float:
         return round(max(when - self._now, -HORIZON), 6)
 
-
-How: TypeAlias = "Callable[[StateKey, str, Any], None] | None"
-
-_HOW: dict[str, How] = {
-    **dict.fromkeys(TIMES, StateKey._when),
-    **dict.fromkeys(PASSED, StateKey._whether),
-    **dict.fromkeys(RANKS, StateKey._ranked),
-    **dict.fromkeys(("data", "raw"), StateKey._data),
-}
-_PLANS: dict[tuple[type, int], tuple[tuple[str, How], ...]] = {}
+    how: ClassVar[Mapping[str, Callable[[StateKey, str, Any], None]]] = {
+        **dict.fromkeys(TIMES, _when),
+        **dict.fromkeys(PASSED, _whether),
+        **dict.fromkeys(AHEAD, _until),
+        **dict.fromkeys(RANKS, _ranked),
+        **dict.fromkeys(("data", "raw"), _data),
+    }
 
 
-def _plan(kind: type, value: Any) -> tuple[tuple[str, How], ...]:
+How: TypeAlias = Callable[[StateKey, str, Any], None]
+
+_PLANS: dict[tuple[type, int], tuple[tuple[str, How | None], ...]] = {}
+
+
+def _plan(kind: type, value: Any) -> tuple[tuple[str, How | None], ...]:
     """The attributes that count, in order, and how each is told; none is ever taken away from an object."""
     own: dict[str, Any] = getattr(value, "__dict__", {})
     plan = _PLANS.get((kind, len(own)))
     if plan is None:
         slots = [name for base in kind.__mro__ for name in vars(base).get("__slots__", ())]
         names = sorted({*slots, *own} - {"__weakref__"})
-        plan = _PLANS[kind, len(own)] = tuple((n, _HOW.get(n)) for n in names if _counts(kind, n))
+        plan = _PLANS[kind, len(own)] = tuple((n, StateKey.how.get(n)) for n in names if _counts(kind, n))
     return plan
+
+
+def _is_itself(kind: Any) -> bool:
+    """Whether an object of this kind equals no other."""
+    return kind.__eq__ is object.__eq__
 
 
 def _counts(kind: type, name: str) -> bool:
