@@ -114,11 +114,16 @@ class Crowd:
     def __init__(self, url: str, number: int) -> None:
         self._runner = asyncio.Runner()
         self.url = url
-        self.connections = [self.do(Connection.open(url)) for _ in range(number)]
+        self.connections: list[Connection] = []
+        self.grow(number)
 
     def do(self, what: Coroutine[Any, Any, T]) -> T:
         """Run something on the loop."""
         return self._runner.run(asyncio.wait_for(what, PATIENCE))
+
+    def grow(self, number: int) -> None:
+        """So many more connections."""
+        self.connections += [self.do(Connection.open(self.url)) for _ in range(number)]
 
     def close(self) -> None:
         """Hang up."""

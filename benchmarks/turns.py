@@ -180,9 +180,10 @@ class Listening(Crowded):
         super().__init__(row, contestant, find)
         self._listeners = int(row.params["listeners"])
         with failing():
-            self._crowd = load.Crowd(self._url, self._listeners + 1)
+            self._crowd = load.Crowd(self._url, 1)
             self._crowd.do(self._crowd.connections[0].ask(load.asking(self._url, "prompts/list")))
             self._quiet = contestant.resident_of_children
+            self._crowd.grow(self._listeners)
             self._crowd.listen()
             self._crowd.edit()
 
@@ -194,7 +195,7 @@ class Listening(Crowded):
 
 
 class Footprint(Listening):
-    """The memory that listeners take: what the server has grown by since they were mere connections."""
+    """The memory that listeners take, connections included: what the server has grown by."""
 
     def turn(self) -> float:
         return (self._contestant.resident_of_children - self._quiet) / self._listeners

@@ -1,7 +1,8 @@
 """Our clients and their server in memory, in virtual time, driven by the contract as an adapter would.
 
-Bytes go from one `LineWire` to the other as they are; only those clients are looked at that something came in
-for. Times of the configurations pass when `calm` lets them, by jumping from one deadline to the next.
+Bytes go from one `LineWire` to the other as they are, what is there in one piece, as from a pipe; only those
+clients are looked at that something came in for. Times of the configurations pass when `calm` lets them, by
+jumping from one deadline to the next.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class House:
     def _flush_client(self, end: End) -> None:
         client = end.client
         while client.next_ready() is not None:
-            for data in end.near.data_to_send():
+            if data := b"".join(end.near.data_to_send()):
                 end.far.receive_data(data, self.now)
         while (event := client.next_event()) is not None:
             end.last = event
@@ -150,7 +151,7 @@ class House:
                 self.prompt_server.answer(event, event.call(), self.now)
         while (port := server.next_ready()) is not None:
             end: End = port.token
-            for data in end.far.data_to_send():
+            if data := b"".join(end.far.data_to_send()):
                 end.near.receive_data(data, self.now)
             touched.append(end)
         return touched
