@@ -87,22 +87,23 @@ class Prober(Node):
     # --- what it tries ---
 
     def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:
-        if self._conn is None:
+        conn = self._conn
+        if conn is None:
             self._dial()
             return
         rest, way = divmod(data["choice"], len(_WAYS))
         method, params = _WAYS[way](self._loot, rest)
         if method == "notifications/cancelled":
             params["requestId"] = len(self._asked)
-            self._write({"jsonrpc": "2.0", "method": method, "params": params})
+            self._write(conn, {"jsonrpc": "2.0", "method": method, "params": params})
             return
         number = len(self._asked) + 1
         self._asked[number] = params
-        self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": META}})
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": META}}
+        self._write(conn, request)
 
-    def _write(self, message: dict[str, Any]) -> None:
-        if self._conn is not None:
-            self._out.append(Write(self._conn, msgspec.json.encode(message) + b"\n"))
+    def _write(self, conn: str, message: dict[str, Any]) -> None:
+        self._out.append(Write(conn, msgspec.json.encode(message) + b"\n"))
 
 
 Asking: TypeAlias = "tuple[str, dict[str, Any]]"
