@@ -95,9 +95,8 @@ class Prober(Node):
         if conn is None:
             self._dial()
             return
-        rest, way = divmod(data["choice"], len(_WAYS))
-        asking: Asking = _WAYS[way](self._loot, rest)
-        method, params = asking
+        rest, way = divmod(int(data["choice"]), len(_WAYS))
+        method, params = _WAYS[way](self._loot, rest)
         if method == "notifications/cancelled":
             params["requestId"] = len(self._asked)
             self._write(conn, {"jsonrpc": "2.0", "method": method, "params": params})
