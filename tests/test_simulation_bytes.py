@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -94,10 +95,19 @@ def test_what_is_no_message_has_no_round_trip() -> None:
     assert RoundTrip.judge(trace, "c1", Node) is None
 
 
+class Nothing(RoundTrip):
+    """Writes no message at all."""
+
+    @classmethod
+    def copied(cls, message: Any) -> bytes:
+        return b"{}" if message else b""
+
+
 def test_a_message_that_changes_is_found() -> None:
     trace = Trace()
     trace.add(0.0, "in", "c1", "c1-1", data='{"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b"}')
     assert RoundTrip.judge(trace, "c1", Node) is None  # of duplicates the last wins, and it does so again
+    assert Nothing.judge(trace, "c1", Node) == "event 0: the message is another one when it is written again"
 
 
 def test_a_property_has_to_say_what_is_wrong() -> None:

@@ -177,6 +177,28 @@ def freed() -> ServerTale:
         "a page for a request of before",
         lambda: listening().lists(2, "a", nextCursor="k").connect("y").lists(3, "z", cursor="k", link="y"),
     ),
+    (
+        HonestPages,
+        "a walk that changes its connection",
+        lambda: (
+            listening()
+            .lists(2, "a", nextCursor="k")
+            .connect("y")
+            .lists(3, "z", cursor="k", link="y", nextCursor="l")
+            .lists(4, "z", cursor="l", link="y")
+        ),
+    ),
+    (
+        Announced,
+        "messages that say nothing of changes",
+        lambda: (
+            listening()
+            .notifies("notifications/progress")
+            .notifies("notifications/initialized")
+            .says("notifications/message", 1)
+            .rest()
+        ),
+    ),
     (HonestPages, "nobody knows the list", lambda: ServerTale().lists(2, "z", "z")),
     (
         HonestPages,

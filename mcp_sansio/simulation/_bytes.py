@@ -203,7 +203,7 @@ class RoundTrip(ByteProperty):
             message: Any = decode(raw)
         except InvalidMessage:
             return None
-        again = encode(message)
+        again = cls.copied(message)
         if decode(again) != message or type(parse(again)) is not type(parse(raw)):
             return "the message is another one when it is written again"
         prompts = member(member(message, "result"), "prompts")
@@ -211,6 +211,11 @@ class RoundTrip(ByteProperty):
             if is_object(prompt) and cls.written(prompt) != prompt:
                 return f"the prompt {prompt.get('name')!r} is another one when it is written again"
         return None
+
+    @classmethod
+    def copied(cls, message: Any) -> bytes:
+        """A message as it is written, after it was read."""
+        return encode(message)
 
     @classmethod
     def written(cls, prompt: dict[str, Any]) -> Any:

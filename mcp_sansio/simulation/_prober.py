@@ -21,6 +21,10 @@ from ._node import Action, Dial, Node, Write
 META: Mapping[str, Any] = {VERSION: MODERN_VERSIONS[-1], CLIENT_CAPABILITIES: {"elicitation": {}}}
 
 
+Asking: TypeAlias = "tuple[str, dict[str, Any]]"
+"""A method and its parameters."""
+
+
 @attrs.define(eq=False)
 class Loot:
     """What probers have seen, oldest first: cursors, and states with the parameters they were answers to."""
@@ -87,25 +91,28 @@ class Prober(Node):
     # --- what it tries ---
 
     def command(self, verb: str, data: Mapping[str, Any], now: float) -> None:
-        if self._conn is None:
+        conn = self._conn
+        if conn is None:
             self._dial()
             return
-        rest, way = divmod(data["choice"], len(_WAYS))
+        rest, way = divmod(int(data["choice"]), len(_WAYS))
         method, params = _WAYS[way](self._loot, rest)
         if method == "notifications/cancelled":
             params["requestId"] = len(self._asked)
-            self._write({"jsonrpc": "2.0", "method": method, "params": params})
+            self._write(conn, {"jsonrpc": "2.0", "method": method, "params": params})
             return
         number = len(self._asked) + 1
         self._asked[number] = params
-        self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": META}})
+        request: dict[str, Any] = {
+            "jsonrpc": "2.0",
+            "id": number,
+            "method": method,
+            "params": {**params, "_meta": META},
+        }
+        self._write(conn, request)
 
-    def _write(self, message: dict[str, Any]) -> None:
-        if self._conn is not None:
-            self._out.append(Write(self._conn, msgspec.json.encode(message) + b"\n"))
-
-
-Asking: TypeAlias = "tuple[str, dict[str, Any]]"
+    def _write(self, conn: str, message: dict[str, Any]) -> None:
+        self._out.append(Write(conn, msgspec.json.encode(message) + b"\n"))
 
 
 def _first_page(_loot: Loot, _choice: int) -> Asking:
