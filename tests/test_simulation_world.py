@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from simulated import Talker, kinds, pair, world
 
-from mcp_sansio.simulation._links import CAPACITY
+from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
+from mcp_sansio.simulation._links import CAPACITY, Arming, Pipe, Rule
 from mcp_sansio.simulation._node import Node
 from mcp_sansio.simulation._world import Clock, Unsettled
 
@@ -282,3 +284,37 @@ def test_a_node_that_tells_notes_its_messages_itself() -> None:
     b.note("in", "x", "1")
     assert kinds(made.trace)[-1] == "in"
     assert "out" not in kinds(made.trace)
+
+
+def test_where_messages_pass_whole_each_is_written_by_itself() -> None:
+    made, _, b = pair()
+    made.whole = True
+    made.links["x"].pipes["a"].rules = (Arming("cut", "cut", 0, _cut_after_one()),)
+    made.command("a", "say", conn="x", data=b"one\ntwo\nthree\n")
+    made.settle(10)
+    assert b.data == b"one\n"
+    sent = [event for event in made.trace if event.kind == "out"]
+    assert [event.data for event in sent] == ["one", "two", "three"]
+
+
+def _cut_after_one() -> Rule:
+    seen: list[bytes] = []
+
+    def cut(pipe: Pipe, data: bytes) -> bool:
+        seen.append(data)
+        if len(seen) > 1:
+            pipe.end()
+        return len(seen) > 1
+
+    return cut
+
+
+def test_torture_at_the_fidelity_of_messages() -> None:
+    whole = attrs.evolve(TORTURE, whole=True)
+    struck: set[str] = set()
+    for seed in range(40):
+        outcome = run_seed(whole, seed, PROPERTIES)
+        assert outcome.violation is None, f"{seed}: {outcome.violation}"
+        struck |= {event.data[0] for event in outcome.trace if event.kind == "fault"}
+    assert not struck & {"split", "drip", "crlf"}
+    assert struck & {"cut-fin", "cut-reset", "cut-silently"}

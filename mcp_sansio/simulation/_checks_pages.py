@@ -174,6 +174,9 @@ _Content: TypeAlias = "tuple[tuple[str, ...], bool]"
 """The names on a page, and whether it is the last."""
 
 
+FIRST = str(None)
+
+
 class Stateless(Checker):
     """The same page is asked for twice while nothing changes: the same prompts are on it, whoever asks where.
     One of them may have fewer, for a server may change its mind about the size of a page.
@@ -182,7 +185,7 @@ class Stateless(Checker):
     id = "S9"
     title = "stateless"
     anchor = "basic#statelessness"
-    kinds = (kinds.SENT,)
+    kinds = (kinds.SENT, kinds.NODE)
     role = "server"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -190,6 +193,9 @@ class Stateless(Checker):
         self._pages: dict[tuple[str, Any, Any], tuple[int, _Content]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
+        if event.kind == kinds.NODE:  # a process that starts anew may call its places by other names
+            self._pages = {key: seen for key, seen in self._pages.items() if key[2] == FIRST}
+            return None
         server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
         if server is None or owed is None or message is None or owed.method != "prompts/list":
             return None

@@ -85,7 +85,7 @@ class RequestBound(Checker):
     anchor = "server/utilities/caching#interaction-with-notifications"
     level = Level.LIBRARY
     trusting = True
-    kinds = (kinds.SENT, kinds.TAKEN, kinds.COMMAND)
+    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.COMMAND)
     role = "client"
 
     def __init__(self, ledger: Ledger) -> None:

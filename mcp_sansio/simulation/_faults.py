@@ -27,7 +27,7 @@ class Fault:
     """One kind of fault. `rule` judges writes; `strike` happens to the world, once in a while.
 
     `rare` and `wild`: it strikes once in so many writes, or on average every so many seconds. `replies`: only
-    what servers write.
+    what servers write. `inside`: it takes messages apart, and strikes nobody where they pass whole.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Fault:
     rare: int = 100
     wild: int = 8
     replies: bool = False
+    inside: bool = False
 
 
 # --- streams ----------------------------------------------------------------------------------------
@@ -78,9 +79,17 @@ def _stall(pipe: Pipe, data: bytes) -> bool:
     return True
 
 
+def _beginning(pipe: Pipe, data: bytes) -> bytes:
+    """What is left before a cut: where messages pass whole, all or nothing."""
+    tape = pipe.world.tape
+    if pipe.world.whole:
+        return data if tape.draw("cut after", 2) else b""
+    return data[: tape.draw("cut at", len(data) + 1)]
+
+
 def _cut(how: str) -> Rule:
     def cut(pipe: Pipe, data: bytes) -> bool:
-        pipe.send(data[: pipe.world.tape.draw("cut at", len(data) + 1)])
+        pipe.send(_beginning(pipe, data))
         pipe.link.cut(how)
         return True
 
@@ -88,7 +97,7 @@ def _cut(how: str) -> Rule:
 
 
 def _cut_silently(pipe: Pipe, data: bytes) -> bool:
-    pipe.send(data[: pipe.world.tape.draw("cut at", len(data) + 1)])
+    pipe.send(_beginning(pipe, data))
     pipe.link.silence()
     return True
 
@@ -227,8 +236,8 @@ def _clock(fault: str, jump: float, rate: float) -> Callable[[World], None]:
 STREAM: Sequence[Fault] = (
     Fault("delay", "stream", "a write takes longer", _delay, wild=3),
     Fault("long-tail", "stream", "a write takes seconds", _long_tail, rare=40, wild=6),
-    Fault("split", "stream", "a write arrives in two pieces", _split, wild=2),
-    Fault("drip", "stream", "a write arrives in many pieces", _drip),
+    Fault("split", "stream", "a write arrives in two pieces", _split, wild=2, inside=True),
+    Fault("drip", "stream", "a write arrives in many pieces", _drip, inside=True),
     Fault("coalesce", "stream", "writes arrive as one", _coalesce),
     Fault("stall", "stream", "a direction holds everything for seconds", _stall, wild=20),
     Fault("cut-fin", "stream", "a connection ends inside a write, politely", _cut(EOF), rare=200, wild=20),
@@ -237,7 +246,7 @@ STREAM: Sequence[Fault] = (
     Fault("half-close", "stream", "one direction ends, the other lives", _half_close, rare=300, wild=40),
     Fault("one-way-dead", "stream", "one direction dies, nobody is told", _one_way_dead, rare=300, wild=40),
     Fault("rubbish", "stream", "a line that is no message", _rubbish, wild=4),
-    Fault("crlf", "stream", "lines end as on Windows", _crlf, wild=2),
+    Fault("crlf", "stream", "lines end as on Windows", _crlf, wild=2, inside=True),
 )
 
 STRIKES: Sequence[Fault] = (
@@ -271,6 +280,7 @@ class Swarm:
         others = [fault for fault in faults if fault.family != "peer"]
         mixed = 0 < len(others) < len(faults)
         used = others if mixed and not self._lied_to() else faults
+        used = [fault for fault in used if not (world.whole and fault.inside)]
         self._levels = [(fault, self._level(fault)) for fault in used]
         self._armed: dict[tuple[str, str], tuple[Arming, ...]] = {}
         world.armings = self._arm

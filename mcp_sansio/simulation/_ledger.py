@@ -423,7 +423,8 @@ class Ledger:
                 prompts = member(member(message["result"], "capabilities"), "prompts")
                 client.declared = member(prompts, "listChanged") is True
                 client.session = bool(client.declared) and not self.http.carries(event.link)
-            self._conclude(client, message["id"], "error" if "error" in message else "result", event)
+            how = "error" if "error" in message else "result"
+            self._conclude(client, message["id"], "lost" if self.http.is_gone(event.link) else how, event)
 
     def _once_more(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> bool:
         """Whether this is a request that was lost with its exchange, and is made in another one."""
@@ -500,7 +501,7 @@ class Ledger:
         if client is None:
             return
         if self.http.carries(event.link):
-            self.http.ended(client, event)
+            self.request = self.http.ended(client, event)
             return
         lost = [a for a in client.asked.values() if a.link == event.link and a.over is None]
         for asked in lost:

@@ -1,10 +1,10 @@
 """What HTTP adds to a ledger: exchanges instead of connections, and a session that is no connection.
 
 A connection that carries exchanges means nothing by itself: it may end at any time, and nobody has missed
-anything. An exchange does: with it ends the request that it was made for, a modern one cancelled if its client
-has closed it ("closing the SSE response stream is the cancellation signal"), and the stream on which changes
-are announced. Of a legacy session that stream is the answer to a GET; its other messages come over any number
-of exchanges, which the session id keeps together.
+anything. An exchange does: with it ends the request that it was made for, a modern one cancelled if its
+client has closed it ("closing the SSE response stream is the cancellation signal"), and the stream on which
+changes are announced. Of a legacy session that stream is the answer to a GET; its other messages come over
+any number of exchanges, which the session id keeps together.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 @attrs.define(eq=False)
 class Exchange:
     """An exchange at one end: its `method`, the request that it was made for, the legacy session that it
-    belongs to, whether it says that a session is `initialized`, and whether it is the stream on which a legacy
-    server announces changes.
+    belongs to; whether it says that a session is `initialized`, whether it is the stream on which a legacy
+    server announces changes, and whether its reply says that the session is `gone`.
     """
 
     method: str
@@ -39,6 +39,7 @@ class Exchange:
     session: str | None = None
     initialized: bool = False
     pushes: bool = False
+    gone: bool = False
 
 
 class Exchanges:
@@ -78,7 +79,7 @@ class Exchanges:
 
     def sent(self, event: TraceEvent) -> None:
         """The head of a request has left."""
-        self._open[event.link] = Exchange(event.data[0])
+        self._open[event.link] = Exchange(event.data[0], event.link, session=_field(event, "mcp-session-id"))
         self._known.add(event.link)
 
     def asks(self, link: str, asked: Asked) -> None:
@@ -99,25 +100,32 @@ class Exchanges:
         exchange = self._open.get(event.link)
         if exchange is None:
             return
+        exchange.gone = event.data[0] == 404 and exchange.session is not None
         client.initialized = client.initialized or (exchange.initialized and 200 <= event.data[0] < 300)
         if exchange.method == "GET" and _is_stream(event):
             exchange.pushes = True
             client.session = bool(client.declared)
             client.invalidate(event, "acknowledged")
 
-    def ended(self, client: ClientParty, event: TraceEvent) -> None:
-        """An exchange is over at its client."""
+    def is_gone(self, link: str) -> bool:
+        """Whether what comes in an exchange is about a session that is gone, and no answer to its request."""
+        exchange = self._open.get(link)
+        return exchange is not None and exchange.gone
+
+    def ended(self, client: ClientParty, event: TraceEvent) -> Asked | None:
+        """An exchange is over at its client; the request that is over with it, if there is one."""
         exchange = self._open.pop(event.link, None)
         if exchange is None:
-            return
-        asked = exchange.asked
-        if asked is not None and asked.over is None:
+            return None
+        asked = exchange.asked if exchange.asked is not None and exchange.asked.over is None else None
+        if asked is not None:
             asked.over = _how(asked, event.data)
             if asked is client.listen and asked.acknowledged:
                 client.invalidate(event, "the listen stream ended")
         if exchange.pushes:
             client.session = False
             client.invalidate(event, "the listen stream ended")
+        return asked
 
     # --- a server ---
 
@@ -200,8 +208,8 @@ def _field(event: TraceEvent, name: str) -> str | None:
 
 
 def _how(asked: Asked, how: str) -> str:
-    """What the end of its exchange means for a request. Where it is legacy, closing is not cancelling: that is
-    said by a notification, which may follow.
+    """What the end of its exchange means for a request. Where it is legacy, closing is not cancelling: that
+    is said by a notification, which may follow.
     """
     if how != "hangup":
         return "lost"

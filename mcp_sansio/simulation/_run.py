@@ -93,6 +93,7 @@ def run(
 
 
 def _live(world: World, scenario: Scenario) -> None:
+    world.whole = scenario.whole
     swarm = Swarm(world, scenario.faults)
     scenario.build(world, scenario.seconds)
     swarm.unleash(scenario.seconds)

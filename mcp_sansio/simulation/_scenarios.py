@@ -48,7 +48,7 @@ class Scenario:
 
     A world is at rest when nothing is left to be done; where something always is (keep-alive comments), when
     nothing but timers has been seen for `silence` seconds. What never gets better, and never comes to rest,
-    goes on for `scarred` seconds more.
+    goes on for `scarred` seconds more. `whole`: messages pass as such, not as bytes that can come apart.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Scenario:
     faults: Sequence[Fault] = ALL
     silence: float = math.inf
     scarred: float = 0.0
+    whole: bool = False
 
 
 def torture(

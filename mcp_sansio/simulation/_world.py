@@ -82,7 +82,8 @@ class World:
     """Nodes, connections and time. `situations` counts what was worth reaching (`sometimes`).
 
     `armings` says which faults are armed on a new direction of a connection; `ties` how many ways there are
-    to order what happens at the same moment (1: as it was scheduled); `prepare` is done to every node as it
+    to order what happens at the same moment (1: as it was scheduled); `whole` whether a connection is one of
+    messages, of which none is seen in part; `prepare` is done to every node as it
     starts, before it does anything, so that a variant of it can take its place. `names` are those that can be
     dialled besides the nodes' own, and say which node that is.
     """
@@ -100,6 +101,7 @@ class World:
         self.audit: Audit | None = audit
         self.ties: int = 1
         self.latency: tuple[int, float] = (40, 0.001)
+        self.whole: bool = False
         self.prepare: Callable[[Node], None] = _as_it_is
         self.partitioned: dict[tuple[str, str], float] = {}
         self.phase: str = "chaos"
@@ -312,10 +314,11 @@ class World:
         link = seat.links.get(conn)
         if link is None:
             return
-        if not seat.node.tells:
-            for line in data.split(b"\n")[:-1]:
-                self.cause = self._note(kinds.SENT, seat.node.name, conn, text_of(line))
-        link.pipes[seat.node.name].write(data)
+        for piece in _pieces(data, seat.node.unit) if self.whole else (data,):
+            if not seat.node.tells:
+                for line in piece.split(b"\n")[:-1]:
+                    self.cause = self._note(kinds.SENT, seat.node.name, conn, text_of(line))
+            link.pipes[seat.node.name].write(piece)
 
     def _hang_up(self, seat: Seat, conn: str, *, reset: bool) -> None:
         link = seat.links.pop(conn, None)
