@@ -126,8 +126,7 @@ def difference(before: str, after: str) -> str:
 def row_mutants(table: Table[Any, Any]) -> Iterator[Mutant]:
     """Every row with every wrong state after it, and without it."""
     rows: Any = table.rows
-    kind: Any = type(table.start)
-    states: list[Any] = [*kind]
+    states: list[Any] = [*table.start.__class__]
     for row, after in [*rows.items()]:
         text = f"rows:{table.name}: {row[0].name} {row[1].name}"
         yield Mutant(f"{text} -> no row", partial(rows.pop, row))

@@ -14,8 +14,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from mcp_sansio._catalogue import CatalogueSnapshot
 from mcp_sansio._client_config import ClientConfig
 from mcp_sansio._entry import Entry
@@ -82,10 +80,6 @@ def _shared_at(index: int) -> Any:
     return _shared[index]
 
 
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
-
-
 def _read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
     return MappingProxyType(mapping)
 
@@ -102,5 +96,4 @@ class _Writer(pickle.Pickler):
         **dict.fromkeys(IMMUTABLE, _place),
         Entry: lambda made: (_entry, (made.prompt.name, made.prompt.description)),
         MappingProxyType: lambda proxy: (_read_only, (dict(proxy),)),
-        msgspec.json.Decoder: lambda decoder: (_decoder, (decoder.type,)),
     }

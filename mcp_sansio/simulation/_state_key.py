@@ -172,7 +172,7 @@ class StateKey:
 
     def walk(self, value: Any) -> None:
         """Anything that belongs to the state, with all that can be reached from it."""
-        kind: type[Any] = type(value)
+        kind = cast("type[Any]", type(value))
         if kind in PLAIN:
             self._out.append(value)
         elif kind in self._walkers:
