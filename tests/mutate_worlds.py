@@ -105,7 +105,8 @@ def functions(module: Any) -> dict[str, FunctionType]:
     """The functions and methods of a module, by their qualified names, without what decorates them."""
     found: dict[str, FunctionType] = {}
     members: list[Any] = [*vars(module).values()]
-    for owner in [module, *filter(inspect.isclass, members)]:
+    owners: list[Any] = [module, *filter(inspect.isclass, members)]
+    for owner in owners:
         for value in vars(owner).values():
             bare: Any = getattr(value, "fget", None) or getattr(value, "__func__", value)
             while hasattr(bare, "__wrapped__"):

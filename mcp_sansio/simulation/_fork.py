@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copyreg import dispatch_table
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from mcp_sansio._catalogue import CatalogueSnapshot
 from mcp_sansio._client_config import ClientConfig
@@ -80,8 +81,8 @@ def _shared_at(index: int) -> Any:
     return _shared[index]
 
 
-def _read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
-    return MappingProxyType(mapping)
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
 
 
 @lru_cache(1024)
@@ -95,5 +96,5 @@ class _Writer(pickle.Pickler):
         **dict.fromkeys(SHARED, _share),
         **dict.fromkeys(IMMUTABLE, _place),
         Entry: lambda made: (_entry, (made.prompt.name, made.prompt.description)),
-        MappingProxyType: lambda proxy: (_read_only, (dict(proxy),)),
+        msgspec.json.Decoder: lambda decoder: (_decoder, (decoder.type,)),
     }
