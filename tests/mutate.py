@@ -4,6 +4,8 @@ Two kinds of mutants. Functions are mutated by mutmut, each module in a copy of 
 module's own tests count. mutmut leaves decorated functions alone, so the copy says `f = decorator(f)` after
 the function, which is the same. It does not know mappings either, so the rows of the state tables are mutated
 here: each is removed, and led to every other state, in a child process that runs the tests of the table.
+
+`tests/mutate_worlds.py` asks another question: whether simulation alone, without any test, notices.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ def functions(module: Any) -> dict[str, FunctionType]:
     """The functions and methods of a module, by their qualified names, without what decorates them."""
     found: dict[str, FunctionType] = {}
     members: list[Any] = [*vars(module).values()]
-    for owner in [module, *filter(inspect.isclass, members)]:
+    owners: list[Any] = [module, *filter(inspect.isclass, members)]
+    for owner in owners:
         for value in vars(owner).values():
             bare: Any = getattr(value, "fget", None) or getattr(value, "__func__", value)
             while hasattr(bare, "__wrapped__"):
@@ -126,8 +127,7 @@ def difference(before: str, after: str) -> str:
 def row_mutants(table: Table[Any, Any]) -> Iterator[Mutant]:
     """Every row with every wrong state after it, and without it."""
     rows: Any = table.rows
-    kind: Any = type(table.start)
-    states: list[Any] = [*kind]
+    states: list[Any] = [*table.start.__class__]
     for row, after in [*rows.items()]:
         text = f"rows:{table.name}: {row[0].name} {row[1].name}"
         yield Mutant(f"{text} -> no row", partial(rows.pop, row))

@@ -58,7 +58,7 @@ class Scope:
     gets: int = 0
     cancels: int = 1
     expiries: int = 1
-    quiet: float = 0.1
+    quiet: float = 0.0
     eager: bool = True
     versions: tuple[str, ...] = MODERN_VERSIONS
 
@@ -384,10 +384,11 @@ def endless(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
     return sorted(alive)
 
 
-SMALL = Scope(changes=1, losses=1, quiet=0.0, expiries=0)
+SMALL = Scope(changes=1, losses=1, expiries=0)
+MEDIUM = Scope(changes=2, losses=1)
 FULL = Scope()
 
 
-def explore(scope: Scope = FULL, checks: Iterable[type[Checker]] = PROPERTIES) -> Explored:
+def explore(scope: Scope = MEDIUM, checks: Iterable[type[Checker]] = PROPERTIES) -> Explored:
     """Explore a scope of the library as it is."""
     return Explorer(scope, checks).run()

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copyreg import dispatch_table
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -86,10 +85,6 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def _read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
-    return MappingProxyType(mapping)
-
-
 @lru_cache(1024)
 def _entry(name: str, tag: str) -> Entry:
     return entry(name, tag)
@@ -101,6 +96,5 @@ class _Writer(pickle.Pickler):
         **dict.fromkeys(SHARED, _share),
         **dict.fromkeys(IMMUTABLE, _place),
         Entry: lambda made: (_entry, (made.prompt.name, made.prompt.description)),
-        MappingProxyType: lambda proxy: (_read_only, (dict(proxy),)),
         msgspec.json.Decoder: lambda decoder: (_decoder, (decoder.type,)),
     }

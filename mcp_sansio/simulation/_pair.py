@@ -106,7 +106,7 @@ class Pair:
 
     def _turn(self, name: str) -> None:
         dials: list[str] = []
-        for action in self.nodes[name].actions(self.now, frozenset()):
+        for action in self.nodes[name].actions(self.now, ()):
             match action:
                 case Write(conn, data) if conn == self.conn:
                     self._write(name, data)

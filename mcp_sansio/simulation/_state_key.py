@@ -172,7 +172,7 @@ class StateKey:
 
     def walk(self, value: Any) -> None:
         """Anything that belongs to the state, with all that can be reached from it."""
-        kind: type[Any] = type(value)
+        kind: Any = type(value)
         if kind in PLAIN:
             self._out.append(value)
         elif kind in self._walkers:
@@ -214,7 +214,7 @@ class StateKey:
                 self._out.append(self._ago(when))
                 self.walk(key)
 
-    def _object(self, value: Any, kind: type) -> None:
+    def _object(self, value: Any, kind: type[Any]) -> None:
         if _is_itself(kind):
             if value in self._seen:
                 self._out.append(self._seen[value])
