@@ -2,9 +2,9 @@
 
 Two standard loads at two fidelities, lines and the bytes of HTTP/1.1, with every checker on and the digest
 of every trace taken. An office hour is an hour of one client and its server; a torture is twenty seconds of
-chaos and the calm after it. Only CPU time of this process is counted, after a warm-up: the hooks that structure
-messages are compiled once per process. The collector looks at less than it would by itself, as in any
-campaign: what was there before the first run stays.
+chaos and the calm after it. Only CPU time of this process is counted, after a warm-up: the hooks that
+structure messages are compiled once per process. The collector looks at less than it would by itself, as in
+any campaign: what was there before the first run stays.
 """
 
 from __future__ import annotations

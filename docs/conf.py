@@ -53,7 +53,8 @@ nitpick_ignore_regex = [
     ("py:class", r"(asyncio|collections|contextlib|datetime|enum|os|pathlib|socket|ssl|trio|types)\..*"),
     (
         "py:class",
-        r"AbstractAsyncContextManager|HttpRequest|HttpService|tuple\[str|Arming|Family|Rule|StateKey|deque|msgspec\..*|.* .*",
+        r"AbstractAsyncContextManager|HttpRequest|HttpService|tuple\[str|Arming|Family|Rule|StateKey|deque"
+        r"|msgspec\..*|.* .*",
     ),
 ]
 

@@ -26,10 +26,10 @@ from mcp_sansio._http_exchange import EXCHANGE
 from mcp_sansio._tables import TABLES, Table
 from mcp_sansio._versions import FEATURES, Feature, era_of, supports
 from mcp_sansio.simulation._checking import Checker
+from mcp_sansio.simulation._checks.properties import PROPERTIES
 from mcp_sansio.simulation._faults import STREAM, STRIKES
-from mcp_sansio.simulation._faults_http import EXCHANGES
 from mcp_sansio.simulation._faults_peer import PEER
-from mcp_sansio.simulation._properties import PROPERTIES
+from mcp_sansio.simulation._http.faults import EXCHANGES
 from mcp_sansio.simulation._situations import Situation
 
 DOCS = Path(__file__).parent

@@ -25,7 +25,7 @@ import attrs
 
 from mcp_sansio._tables import TABLES, Table
 from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
-from mcp_sansio.simulation._explore import SMALL, explore
+from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
 
 ROOM = Path(__file__).parent.parent / "mcp_sansio"
 MODULES = (

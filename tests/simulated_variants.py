@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_sansio.simulation._zoo import CLIENT_ZOO
+from mcp_sansio.simulation._zoo.clients import CLIENT_ZOO
 
 _ZOO = {variant.name: variant for variant in CLIENT_ZOO}
 

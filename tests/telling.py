@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcp_sansio.simulation import _trace as kinds
+import mcp_sansio.simulation._trace as kinds
 from mcp_sansio.simulation._checking import Auditor, Checker, Violated
 from mcp_sansio.simulation._trace import Trace
 

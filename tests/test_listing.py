@@ -340,7 +340,9 @@ def test_a_change_during_a_walk_leaves_its_list_stale_and_one_more_walk_follows(
 
 
 @both_eras
-def test_a_change_that_a_callers_walk_was_to_bring_is_fetched_though_the_caller_gives_up(version: str) -> None:
+def test_a_change_that_a_callers_walk_was_to_bring_is_fetched_though_the_caller_gives_up(
+    version: str,
+) -> None:
     asking = Asking(version)
     asking.listed()
     asking.changed()

@@ -27,8 +27,8 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
-from mcp_sansio.simulation._recorded import RecordedClient, RecordedServer
-from mcp_sansio.simulation._reexecute import reexecute
+from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
+from mcp_sansio.simulation._recordings.reexecute import reexecute
 from mcp_sansio.simulation._trace import Trace
 from mcp_sansio_adapters import RequestFailed
 from mcp_sansio_adapters.recording import HIDDEN, Recorder, Redact, hide
@@ -136,7 +136,7 @@ def test_a_server_does_the_same_again(front: AsyncFront) -> None:
 
     @prompts.prompt(completers={"word": lambda value, _: Completion((value,), 1)})
     def odd(word: str = "") -> Any:
-        return object() if not word else word
+        return word or object()
 
     def own(asked: RequestReceived) -> Mapping[str, Any] | RpcError:
         return {"own": True} if asked.request.method == "own/good" else RpcError(-32000, "no", {"why": 1})

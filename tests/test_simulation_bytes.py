@@ -19,13 +19,13 @@ from mcp_sansio.simulation._bytes import (
     drive,
     whole,
 )
-from mcp_sansio.simulation._cuts import CANONICAL, canonical_client, canonical_server
+from mcp_sansio.simulation._exhaustive.cuts import CANONICAL, canonical_client, canonical_server
 from mcp_sansio.simulation._links import RESET
 from mcp_sansio.simulation._node import Node
 from mcp_sansio.simulation._run import run
 from mcp_sansio.simulation._tape import Lenient
 from mcp_sansio.simulation._trace import Trace
-from mcp_sansio.simulation._zoo_bytes import ChunkIsLine, CountsForAll, Lossy, Squeamish
+from mcp_sansio.simulation._zoo.bytes import ChunkIsLine, CountsForAll, Lossy, Squeamish
 
 ERAS = (MODERN_VERSIONS[-1:], LEGACY_VERSIONS[-1:])
 SESSIONS = tuple(run(scenario, Lenient(())).trace for scenario in CANONICAL)

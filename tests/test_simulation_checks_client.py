@@ -8,30 +8,30 @@ import pytest
 from telling import A, B, Tale, problem
 
 from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._checks_apart import PrincipalsApart, ServersApart
-from mcp_sansio.simulation._checks_calls import (
+from mcp_sansio.simulation._checks.apart import PrincipalsApart, ServersApart
+from mcp_sansio.simulation._checks.calls import (
     IdDiscipline,
     LateResponses,
     NoLeak,
     RoundTripsApart,
     UnknownPrompt,
 )
-from mcp_sansio.simulation._checks_channel import AcknowledgedFirst, CapabilityGate, TeardownOnce
-from mcp_sansio.simulation._checks_client import CLIENT_CHECKS
-from mcp_sansio.simulation._checks_fresh import (
+from mcp_sansio.simulation._checks.channel import AcknowledgedFirst, CapabilityGate, TeardownOnce
+from mcp_sansio.simulation._checks.client import CLIENT_CHECKS
+from mcp_sansio.simulation._checks.fresh import (
     CoverageStarts,
     FreshnessArithmetic,
     ReadYourNotifications,
     Reconnect,
     StaleOnlyOnError,
 )
-from mcp_sansio.simulation._checks_list import (
+from mcp_sansio.simulation._checks.list import (
     Convergence,
     MonotonicVersions,
     NoLateOverwrite,
     WholeOrFlagged,
 )
-from mcp_sansio.simulation._checks_walk import CursorHygiene, Progress, RequestBound, TtlIsNoTimer
+from mcp_sansio.simulation._checks.walk import CursorHygiene, Progress, RequestBound, TtlIsNoTimer
 
 A2, A3 = ("a", "2"), ("a", "3")
 LISTEN = "subscriptions/listen"

@@ -8,7 +8,7 @@ import pytest
 from telling_server import ServerTale, problem
 
 from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._checks_live import (
+from mcp_sansio.simulation._checks.live import (
     ATTEMPTS,
     BoundedStaleness,
     ConvergesInTime,
@@ -18,7 +18,7 @@ from mcp_sansio.simulation._checks_live import (
     NoStorm,
     ProgressUnderChange,
 )
-from mcp_sansio.simulation._properties import LIVE_CHECKS
+from mcp_sansio.simulation._checks.properties import LIVE_CHECKS
 
 Told = Callable[[], ServerTale]
 LIST, DAY = "prompts/list", 86400.0

@@ -9,9 +9,10 @@ import pytest
 from telling_server import ServerTale, problem
 
 from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._checks_announce import CROWDED, Announced, BoundedDelay, BoundedRate, OneBit
-from mcp_sansio.simulation._checks_pages import BoundState, GuardedState, Hinted, HonestPages, Stateless
-from mcp_sansio.simulation._checks_server import (
+from mcp_sansio.simulation._checks.announce import CROWDED, Announced, BoundedDelay, BoundedRate, OneBit
+from mcp_sansio.simulation._checks.pages import BoundState, GuardedState, Hinted, HonestPages, Stateless
+from mcp_sansio.simulation._checks.properties import SERVER_CHECKS
+from mcp_sansio.simulation._checks.server import (
     AcknowledgedFirst,
     AnswerOnce,
     GracefulEnd,
@@ -19,7 +20,6 @@ from mcp_sansio.simulation._checks_server import (
     SilentAfterCancel,
 )
 from mcp_sansio.simulation._listeners import ACKNOWLEDGED
-from mcp_sansio.simulation._properties import SERVER_CHECKS
 
 Told = Callable[[], ServerTale]
 LIST, GET, CANCELLED = "prompts/list", "prompts/get", "notifications/cancelled"

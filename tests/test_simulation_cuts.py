@@ -5,10 +5,18 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from mcp_sansio.simulation._cuts import CANONICAL, ENDINGS, Cut, cuts, exhaust_cuts, lengths, run_cut
-from mcp_sansio.simulation._properties import PROPERTIES
+from mcp_sansio.simulation._checks.properties import PROPERTIES
+from mcp_sansio.simulation._exhaustive.cuts import (
+    CANONICAL,
+    ENDINGS,
+    Cut,
+    cuts,
+    exhaust_cuts,
+    lengths,
+    run_cut,
+)
 from mcp_sansio.simulation._scenarios import Scenario
-from mcp_sansio.simulation._zoo_live import LIVE_ZOO
+from mcp_sansio.simulation._zoo.liveness import LIVE_ZOO
 
 each = pytest.mark.parametrize("scenario", CANONICAL, ids=lambda scenario: scenario.name)
 

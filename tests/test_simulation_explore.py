@@ -17,7 +17,7 @@ from mcp_sansio._waiters import Waiters
 from mcp_sansio.simulation import PROPERTIES
 from mcp_sansio.simulation._checking import recheck
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._explore import (
+from mcp_sansio.simulation._exhaustive.explore import (
     MEDIUM,
     SMALL,
     Budget,
@@ -28,10 +28,10 @@ from mcp_sansio.simulation._explore import (
     explore,
     server_of,
 )
-from mcp_sansio.simulation._fork import Frozen
+from mcp_sansio.simulation._exhaustive.fork import Frozen
+from mcp_sansio.simulation._exhaustive.pair import Pair
+from mcp_sansio.simulation._exhaustive.state_key import StateKey, skeleton
 from mcp_sansio.simulation._node import Node
-from mcp_sansio.simulation._pair import Pair
-from mcp_sansio.simulation._state_key import StateKey, skeleton
 from mcp_sansio.simulation._trace import Trace
 
 TINY = Scope(changes=1, losses=0, lists=1, cancels=0, expiries=0, quiet=0.0)

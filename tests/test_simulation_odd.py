@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mcp_sansio.simulation import TORTURE, replay
-from mcp_sansio.simulation._checks_client import CLIENT_CHECKS
+from mcp_sansio.simulation._checks.client import CLIENT_CHECKS
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._tape import Draw
 

@@ -9,7 +9,7 @@ from recordings.server import CONFIG, SERVING
 
 from mcp_sansio import LEGACY_VERSIONS, ClientConfig, Implementation, ListingConfig
 from mcp_sansio.simulation._node import Action, Hangup, Report, Write
-from mcp_sansio.simulation._recorded import RecordedClient, RecordedServer
+from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
 from mcp_sansio.simulation._trace import Trace
 
 WELCOME = (

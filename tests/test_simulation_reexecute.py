@@ -15,8 +15,8 @@ from recordings import make, server
 
 from mcp_sansio import ClientConfig, Implementation, PromptServerConfig, ServerConfig
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._recorded import RecordedClient, RecordedServer
-from mcp_sansio.simulation._reexecute import NOTHING, Difference, reexecute
+from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
+from mcp_sansio.simulation._recordings.reexecute import NOTHING, Difference, reexecute
 from mcp_sansio.simulation._run import run_seed
 from mcp_sansio.simulation._scenarios import KEYS, Scenario
 from mcp_sansio.simulation._server_node import ServerNode
@@ -74,8 +74,8 @@ def where(trace: Trace, kind: str) -> Iterator[int]:
 @each
 @pytest.mark.parametrize("kind", ["out", "obs"])
 def test_output_that_was_not_there_is_noticed(name: str, kind: str) -> None:
-    """But for what may be written or not: a server is not sure to announce a change before its client leaves, nor
-    to answer what is cancelled.
+    """But for what may be written or not: a server is not sure to announce a change before its client leaves,
+    nor to answer what is cancelled.
     """
     trace = recording(name)
     indexes = [*where(trace, kind)]

@@ -9,11 +9,11 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio.simulation._group import Leader, ServerGroup
 from mcp_sansio.simulation._node import Dial, Write
-from mcp_sansio.simulation._prober import Loot, Prober
 from mcp_sansio.simulation._scenarios import CLIENT, KEYS, SERVER
 from mcp_sansio.simulation._server_node import ServerNode
 from mcp_sansio.simulation._world import World
-from mcp_sansio.simulation._zoo_live import POLL, Polling
+from mcp_sansio.simulation._zoo.liveness import POLL, Polling
+from mcp_sansio.simulation._zoo.prober import Loot, Prober
 
 CONFIG, SERVING = ServerConfig(info=SERVER), PromptServerConfig(keys=KEYS)
 PAGE = b'{"jsonrpc":"2.0","id":1,"result":{"prompts":[],"nextCursor":"k"}}\n'

@@ -14,7 +14,10 @@ import pytest
 from simulated_variants import DIRTY
 
 from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
-from mcp_sansio.simulation._labels import (
+from mcp_sansio.simulation._run import Outcome
+from mcp_sansio.simulation._shrink import shrink
+from mcp_sansio.simulation._standard import SCENARIOS
+from mcp_sansio.simulation._stories.labels import (
     Correspondence,
     command_label,
     fault_label,
@@ -22,14 +25,11 @@ from mcp_sansio.simulation._labels import (
     report_label,
     shorten,
 )
-from mcp_sansio.simulation._mermaid import mermaid
-from mcp_sansio.simulation._outline import outline
-from mcp_sansio.simulation._page import page
-from mcp_sansio.simulation._regression import loud, regression_test
-from mcp_sansio.simulation._run import Outcome
-from mcp_sansio.simulation._shrink import shrink
-from mcp_sansio.simulation._standard import SCENARIOS
-from mcp_sansio.simulation._story import Step, Story, tell
+from mcp_sansio.simulation._stories.mermaid import mermaid
+from mcp_sansio.simulation._stories.outline import outline
+from mcp_sansio.simulation._stories.page import page
+from mcp_sansio.simulation._stories.regression import loud, regression_test
+from mcp_sansio.simulation._stories.story import Step, Story, tell
 from mcp_sansio.simulation._trace import Header, Trace
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from mcp_sansio.simulation import TORTURE, run_seed
 from mcp_sansio.simulation._checking import recheck
-from mcp_sansio.simulation._checks_client import CLIENT_CHECKS
+from mcp_sansio.simulation._checks.client import CLIENT_CHECKS
 from mcp_sansio.simulation._scenarios import Scenario
-from mcp_sansio.simulation._variant import Variant
-from mcp_sansio.simulation._zoo import CLIENT_ZOO
-from mcp_sansio.simulation._zoo_scenes import BUSY, EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
+from mcp_sansio.simulation._zoo.clients import CLIENT_ZOO
+from mcp_sansio.simulation._zoo.scenes_client import BUSY, EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
+from mcp_sansio.simulation._zoo.variant import Variant
 
 CHECKS = {check.id: check for check in CLIENT_CHECKS}
 SEEDS = 1000

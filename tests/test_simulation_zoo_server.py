@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mcp_sansio.simulation import TORTURE, run_seed
-from mcp_sansio.simulation._properties import LIVE_CHECKS, PROPERTIES, SERVER_CHECKS
+from mcp_sansio.simulation._checks.properties import LIVE_CHECKS, PROPERTIES, SERVER_CHECKS
 from mcp_sansio.simulation._scenarios import Scenario
-from mcp_sansio.simulation._scenes_live import FLOOD, IDLE_DAY, REFUSED
-from mcp_sansio.simulation._scenes_server import PRINCIPALS, REPLICAS, SHUTDOWN, STORM
-from mcp_sansio.simulation._variant import Variant
-from mcp_sansio.simulation._zoo_live import LIVE_ZOO
-from mcp_sansio.simulation._zoo_server import SERVER_ZOO
+from mcp_sansio.simulation._zoo.liveness import LIVE_ZOO
+from mcp_sansio.simulation._zoo.scenes_live import FLOOD, IDLE_DAY, REFUSED
+from mcp_sansio.simulation._zoo.scenes_server import PRINCIPALS, REPLICAS, SHUTDOWN, STORM
+from mcp_sansio.simulation._zoo.servers import SERVER_ZOO
+from mcp_sansio.simulation._zoo.variant import Variant
 
 CHECKS = {check.id: check for check in (*SERVER_CHECKS, *LIVE_CHECKS)}
 ZOO = (*SERVER_ZOO, *LIVE_ZOO)

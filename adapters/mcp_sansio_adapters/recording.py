@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 import attrs
 import msgspec
 
+import mcp_sansio.simulation._trace as kinds
 from mcp_sansio import (
     AskInput,
     CallId,
@@ -51,7 +52,6 @@ from mcp_sansio._content import as_result
 from mcp_sansio._json import decode, encode
 from mcp_sansio._structure import unstructure_typed
 from mcp_sansio._versions import ALL_VERSIONS
-from mcp_sansio.simulation import _trace as kinds
 from mcp_sansio.simulation._reports import report
 from mcp_sansio.simulation._trace import Header, TraceEvent, text_of
 

@@ -4,30 +4,30 @@ A seed makes a world; the same seed makes the same trace, byte for byte. See `do
 """
 
 from ._checking import Auditor, Checker, Level, Violated, recheck
+from ._checks.properties import PROPERTIES
 from ._client_node import ClientNode
-from ._cuts import CANONICAL, Cut, CutReport, exhaust_cuts
-from ._explore import Explored, Scope, explore
+from ._exhaustive.cuts import CANONICAL, Cut, CutReport, exhaust_cuts
+from ._exhaustive.explore import Explored, Scope, explore
 from ._faults import FAULTS, Fault, Swarm
 from ._ledger import Ledger
 from ._links import Link, Pipe
-from ._mermaid import mermaid
 from ._node import Action, Dial, Hangup, Node, Report, Write
-from ._outline import outline
-from ._page import page
-from ._properties import PROPERTIES
-from ._recorded import RecordedClient, RecordedServer
-from ._reexecute import Difference, reexecute
-from ._regression import regression_test
+from ._recordings.recorded import RecordedClient, RecordedServer
+from ._recordings.reexecute import Difference, reexecute
+from ._recordings.verdicts import Evidence, Verdict, both_ends, verdicts
 from ._run import Outcome, campaign, replay, run, run_seed
 from ._scenarios import OFFICE_HOUR, TORTURE, Scenario
 from ._server_node import ServerNode
 from ._shrink import Shrunk, shrink
 from ._situations import Situation
 from ._standard import SCENARIOS
-from ._story import Story, tell
+from ._stories.mermaid import mermaid
+from ._stories.outline import outline
+from ._stories.page import page
+from ._stories.regression import regression_test
+from ._stories.story import Story, tell
 from ._tape import Deviated, Draw, Lenient, Seeded, Strict, Tape
 from ._trace import Header, Trace, TraceEvent
-from ._verdicts import Evidence, Verdict, both_ends, verdicts
 from ._workload import Workload
 from ._world import Clock, Unsettled, World
 

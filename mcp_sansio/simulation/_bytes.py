@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
+import mcp_sansio.simulation._trace as kinds
 from mcp_sansio._errors import InvalidMessage
 from mcp_sansio._json import decode, encode, parse
 from mcp_sansio._plain import is_array, is_object, member
@@ -20,7 +21,6 @@ from mcp_sansio._structure import encode_typed, structure
 from mcp_sansio._types import Prompt
 from mcp_sansio._versions import ALL_VERSIONS, wire_shape
 
-from . import _trace as kinds
 from ._checking import Checker, Level
 from ._faults import RUBBISH
 from ._node import Node, Report, Write

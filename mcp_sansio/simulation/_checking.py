@@ -13,7 +13,8 @@ from enum import Enum
 from functools import cache
 from typing import ClassVar, cast
 
-from . import _trace as kinds
+import mcp_sansio.simulation._trace as kinds
+
 from ._ledger import ClientParty, Ledger
 from ._situations import Witness
 from ._trace import Trace, TraceEvent

@@ -88,7 +88,8 @@ def run(
     record = tuple(tape.record)
     trace.header = Header(scenario=scenario.name, seed=seed, tape=record)
     messages = sum(event.kind == "in" for event in trace)
-    situations = world.situations + (Counter() if auditor.witness is None else auditor.witness.seen)
+    seen: Counter[str] = Counter() if auditor.witness is None else auditor.witness.seen
+    situations = world.situations + seen
     return Outcome(scenario, seed, trace, record, violation, situations, messages)
 
 

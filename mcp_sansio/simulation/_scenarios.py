@@ -26,11 +26,11 @@ from ._client_node import ClientNode
 from ._faults import ALL, STREAM, Fault
 from ._faults_peer import PEER
 from ._links import Arming
-from ._odd_prompts import Oddities, OddPrompts
 from ._server_node import ServerNode
 from ._tape import Tape
 from ._workload import NEVER, OFTEN, RARE, Workload
 from ._world import World
+from ._zoo.odd_prompts import Oddities, OddPrompts
 
 KEYS = Keys(("k", bytes(range(32))))
 CLIENT = Implementation("simulated-client", "1")

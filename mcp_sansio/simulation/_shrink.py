@@ -16,7 +16,8 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-from . import _trace as trace_kinds
+import mcp_sansio.simulation._trace as trace_kinds
+
 from ._checking import Checker
 from ._ledger import Ledger
 from ._run import Outcome, replay

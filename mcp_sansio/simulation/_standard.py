@@ -12,7 +12,7 @@ from collections.abc import Mapping
 SCENARIOS: Mapping[str, str] = {
     "torture": "mcp_sansio.simulation:TORTURE",
     "office-hour": "mcp_sansio.simulation:OFFICE_HOUR",
-    "torture-http": "mcp_sansio.simulation._scenarios_http:TORTURE_HTTP",
-    "office-hour-http": "mcp_sansio.simulation._scenarios_http:OFFICE_HOUR_HTTP",
+    "torture-http": "mcp_sansio.simulation._http.scenarios:TORTURE_HTTP",
+    "office-hour-http": "mcp_sansio.simulation._http.scenarios:OFFICE_HOUR_HTTP",
 }
 """Where the standard scenarios are, by name."""

@@ -17,7 +17,8 @@ from typing import Any
 
 import attrs
 
-from . import _trace as kinds
+import mcp_sansio.simulation._trace as kinds
+
 from ._links import EOF, REFUSED, RESET, Arming, Link, Pipe
 from ._node import Dial, Node, Report, Write
 from ._tape import Deviated, Tape

@@ -3,8 +3,8 @@
 Our client and server as nodes that speak it byte for byte, the faults of exchanges, and the standard loads.
 """
 
-from ._faults_http import EXCHANGES, HTTP
-from ._http_nodes import HttpClientNode, HttpServerNode
-from ._scenarios_http import OFFICE_HOUR_HTTP, TORTURE_HTTP
+from ._http.faults import EXCHANGES, HTTP
+from ._http.nodes import HttpClientNode, HttpServerNode
+from ._http.scenarios import OFFICE_HOUR_HTTP, TORTURE_HTTP
 
 __all__ = ["EXCHANGES", "HTTP", "OFFICE_HOUR_HTTP", "TORTURE_HTTP", "HttpClientNode", "HttpServerNode"]

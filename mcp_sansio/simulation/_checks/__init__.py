@@ -1,0 +1,1 @@
+"""The properties of conversations, each a checker."""

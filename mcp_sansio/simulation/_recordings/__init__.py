@@ -1,0 +1,1 @@
+"""Traces from outside of a world: judged, and executed once more."""

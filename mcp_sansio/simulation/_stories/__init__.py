@@ -1,0 +1,1 @@
+"""What a trace says to people: an outline, a diagram, a page, a test."""

@@ -1,0 +1,1 @@
+"""Clients and servers with one bug each, and the worlds that find them."""
