@@ -1,7 +1,6 @@
 """The command line: `python -m benchmarks`, from a checkout.
 
-Without a command all questions are asked; `--quick` takes less than three minutes once the environments are
-there.
+Without a command all questions are asked; with `--quick` those rows that matter most, and fewer rounds.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Bar:
 
 
 @click.group(invoke_without_command=True, help=__doc__)
-@click.option("--quick", is_flag=True, help="Fewer rows, fewer rounds: less than three minutes.")
+@click.option("--quick", is_flag=True, help="Fewer rows, fewer rounds.")
 @click.option("--only", multiple=True, type=click.Choice(list(QUESTIONS)), help="Only this question.")
 @click.option("--with", "names", multiple=True, type=click.Choice(list(CONTESTANTS)), help="Only these.")
 @click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, show_default=True)

@@ -22,7 +22,8 @@ from benchmarks.turns import METHODS, Turns
 
 @attrs.frozen
 class Mode:
-    """How thorough a run is: rounds, seconds that a turn should take, seconds before the first one that do
+    """How thorough a run is: rounds, CPU seconds that a turn should take, seconds before the first one that
+    do
     not count (just
     in time compilers need them), and whether only rows marked `quick` are measured.
     """
@@ -34,7 +35,7 @@ class Mode:
     quick: bool
 
 
-QUICK = Mode("quick", rounds=3, turn=0.03, warm=0.05, quick=True)
+QUICK = Mode("quick", rounds=3, turn=0.05, warm=0.1, quick=True)
 FULL = Mode("full", rounds=15, turn=0.2, warm=1.0, quick=False)
 
 
