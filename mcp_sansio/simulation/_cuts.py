@@ -23,6 +23,7 @@ from mcp_sansio._versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from ._checking import Checker
 from ._client_node import ClientNode
 from ._links import EOF, RESET, Arming, Pipe
+from ._properties import PROPERTIES
 from ._run import Outcome, run
 from ._scenarios import CLIENT, KEYS, SERVER, Scenario
 from ._server_node import ServerNode
@@ -152,7 +153,7 @@ class CutReport:
 
 def exhaust_cuts(
     scenario: Scenario | Sequence[Scenario] = CANONICAL,
-    checks: Sequence[type[Checker]] = (),
+    checks: Sequence[type[Checker]] = PROPERTIES,
     endings: Sequence[str] = ENDINGS,
     step: int = 1,
 ) -> CutReport:
