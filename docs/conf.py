@@ -53,9 +53,9 @@ nitpick_ignore_regex = [
     ("py:class", r"(asyncio|collections|contextlib|datetime|enum|os|pathlib|socket|ssl|trio|types)\..*"),
     (
         "py:class",
-        r"AbstractAsyncContextManager|HttpRequest|HttpService|tuple\[str|Arming|Family|Rule|StateKey|deque"
-        r"|msgspec\..*|.* .*",
+        r"AbstractAsyncContextManager|HttpRequest|HttpService|tuple\[str",
     ),
+    ("py:class", r"Arming|Family|Rule|StateKey|deque|msgspec\..*|.* .*"),
 ]
 
 PACKAGES = (mcp_sansio, mcp_sansio_adapters)

@@ -65,8 +65,8 @@ class Node:
     `name` and `note` are set by the world; `role` ("client", "server") is what checkers hold it to. With
     `tells`, the node notes the messages that it sends and takes in by itself (what is not newline-delimited);
     else the world cuts them out of the bytes. What comes in is fed to it in pieces that end with `unit`,
-    whole if that is empty, so that what it reports stands between the right messages. `speaks` is noted of its
-    connections as they open: "http" if they carry exchanges.
+    whole if that is empty, so that what it reports stands between the right messages. `speaks` is
+    noted of its connections as they open: "http" if they carry exchanges.
     """
 
     name: str = ""

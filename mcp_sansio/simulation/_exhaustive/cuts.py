@@ -20,6 +20,7 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio._versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from mcp_sansio.simulation._checking import Checker
+from mcp_sansio.simulation._checks.properties import PROPERTIES
 from mcp_sansio.simulation._client_node import ClientNode
 from mcp_sansio.simulation._links import EOF, RESET, Arming, Pipe
 from mcp_sansio.simulation._run import Outcome, run
@@ -151,7 +152,7 @@ class CutReport:
 
 def exhaust_cuts(
     scenario: Scenario | Sequence[Scenario] = CANONICAL,
-    checks: Sequence[type[Checker]] = (),
+    checks: Sequence[type[Checker]] = PROPERTIES,
     endings: Sequence[str] = ENDINGS,
     step: int = 1,
 ) -> CutReport:
