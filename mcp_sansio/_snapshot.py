@@ -128,6 +128,12 @@ class Collector:
         digests = [read.page.digest for read in self._pages]
         return isinstance(digests[0], str) and all(digest == digests[0] for digest in digests)
 
+    def torn(self) -> bool:
+        """Whether two pages bear different snapshot digests: then a change is on its way to be announced,
+        perhaps, over HTTP, on a slower connection.
+        """
+        return len({read.page.digest for read in self._pages if isinstance(read.page.digest, str)}) > 1
+
     def snapshot(self, epoch: int, asked: int, now: float, *, undisturbed: bool) -> Snapshot:
         """The list, now that it is complete."""
         self._memory.keep(tuple(self._pages))
@@ -135,7 +141,7 @@ class Collector:
             epoch=epoch,
             items=tuple(self.by_name.values()),
             by_name=MappingProxyType(self.by_name),
-            verified=undisturbed or self.one_digest(),
+            verified=(undisturbed and not self.torn()) or self.one_digest(),
             private=self._private,
             expires=self._expires,
             received=now,

@@ -326,6 +326,18 @@ def test_without_a_channel_only_one_digest_on_all_pages_verifies(digests: list[A
     assert asking.end(op).snapshot.verified is verified
 
 
+@pytest.mark.parametrize(
+    ("digests", "verified"),
+    [(["d", "d"], True), (["d", "e"], False), (["d", None], True), ([None, None], True)],
+)
+def test_two_digests_say_what_a_slow_channel_has_not_said_yet(digests: list[Any], verified: bool) -> None:
+    asking = Asking(listing=ListingConfig(eager=False))
+    op = asking.prompts.list(0.0)
+    asking.page(["a"], "1", _meta={DIGEST: digests[0]})
+    asking.page(["b"], _meta={DIGEST: digests[1]})
+    assert asking.end(op).snapshot.verified is verified
+
+
 def test_a_digest_verifies_a_walk_that_was_disturbed_but_it_is_stale() -> None:
     asking = Asking(listing=ListingConfig(eager=False))
     op = asking.prompts.list(0.0)

@@ -45,7 +45,6 @@ REFUSALS = (
     _page("307 Temporary Redirect", "location: /mcp"),
     _page("308 Permanent Redirect", "location: /mcp"),
     _page("302 Found", "location: http://elsewhere.invalid/login"),
-    b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
 )
 UNAUTHORIZED = _page("401 Unauthorized", 'www-authenticate: Bearer error="invalid_token"')
 
