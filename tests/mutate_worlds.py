@@ -24,7 +24,14 @@ from typing import Any
 import attrs
 
 from mcp_sansio._tables import TABLES, Table
-from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
+from mcp_sansio.simulation import (
+    PROPERTIES,
+    TORTURE,
+    _scenes_live,
+    _scenes_server,
+    _zoo_scenes,
+    run_seed,
+)
 from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
 
 ROOM = Path(__file__).parent.parent / "mcp_sansio"
@@ -33,6 +40,13 @@ MODULES = (
     *("_subscription", "_calls"),
 )
 SEEDS = 40
+SCENES = (
+    *(_zoo_scenes.BUSY, _zoo_scenes.STORM, _zoo_scenes.TWO_SERVERS, _zoo_scenes.FOREIGN_TAGS),
+    *(_zoo_scenes.EARLY, _scenes_server.REPLICAS, _scenes_server.STORM, _scenes_server.PRINCIPALS),
+    *(_scenes_server.SHUTDOWN, _scenes_live.REFUSED, _scenes_live.FLOOD),
+)
+"""Worlds of one kind, in which some properties are easier to break: one of each."""
+
 PATIENCE = 60
 """Seconds of a processor after which a mutant is one that never ends."""
 
@@ -141,10 +155,10 @@ def row_mutants(table: Table[Any, Any]) -> Iterator[Mutant]:
 
 def judge() -> str | None:
     """What is wrong with this library, if any world shows it."""
-    for seed in range(SEEDS):
-        violation = run_seed(TORTURE, seed, PROPERTIES).violation
+    for scene, seed in [*((TORTURE, seed) for seed in range(SEEDS)), *((scene, 0) for scene in SCENES)]:
+        violation = run_seed(scene, seed, PROPERTIES).violation
         if violation is not None:
-            return f"{violation.property} at seed {seed}"
+            return f"{violation.property} at seed {seed} of {scene.name}"
     explored = explore(SMALL)
     return None if explored.violation is None else f"{explored.violation.property}, explored"
 
