@@ -24,15 +24,11 @@ from typing import Any
 import attrs
 
 from mcp_sansio._tables import TABLES, Table
-from mcp_sansio.simulation import (
-    PROPERTIES,
-    TORTURE,
-    _scenes_live,
-    _scenes_server,
-    _zoo_scenes,
-    run_seed,
-)
+from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
 from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
+from mcp_sansio.simulation._zoo import scenes_client as _zoo_scenes
+from mcp_sansio.simulation._zoo import scenes_live as _scenes_live
+from mcp_sansio.simulation._zoo import scenes_server as _scenes_server
 
 ROOM = Path(__file__).parent.parent / "mcp_sansio"
 MODULES = (
