@@ -73,3 +73,15 @@ def test_the_cuts_of_a_session_are_all_its_bytes() -> None:
     sizes = lengths(CANONICAL[1])
     assert set(sizes) == {("c1-1", "c1"), ("c1-1", "s1")}
     assert len(list(cuts(CANONICAL[1], ("eof",)))) == sum(sizes.values())
+
+
+@each
+def test_a_last_line_without_its_end_counts(scenario: Scenario) -> None:
+    nothing = Cut("no such connection", "c1", 0, "eof")
+    at, broken = 0, list[str]()
+    for event in run_cut(scenario, nothing, ()).trace:
+        if event.kind == "out" and event.node == "s1" and event.time <= scenario.seconds:
+            at += len(str(event.data).encode()) + 1
+            violation = run_cut(scenario, Cut("c1-1", "s1", at - 1, "eof"), PROPERTIES).violation
+            broken += [] if violation is None else [str(violation)]
+    assert broken == []
