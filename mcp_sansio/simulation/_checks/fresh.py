@@ -15,7 +15,7 @@ class _FreshAfter(Checker):
     """No list that was asked for before something happened is called fresh afterwards."""
 
     kinds = (kinds.OBSERVED,)
-    reports = ("listed",)
+    reports: ClassVar[tuple[str, ...]] = ("listed",)
     role = "client"
     reasons: ClassVar[tuple[str, ...]] = ()
 
