@@ -15,7 +15,7 @@ class _FreshAfter(Checker):
     """No list that was asked for before something happened is called fresh afterwards."""
 
     kinds = (kinds.OBSERVED,)
-    reports = ("listed",)
+    reports: ClassVar[tuple[str, ...]] = ("listed",)
     role = "client"
     reasons: ClassVar[tuple[str, ...]] = ()
 
@@ -59,14 +59,23 @@ class Reconnect(_FreshAfter):
     anchor = "basic/patterns/subscriptions#graceful-closure"
     level = Level.LIBRARY
     reasons = ("the listen stream ended", "disconnected", "restarted")
+    reports = ("updated", "listed")
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._updated: dict[tuple[str, Any], float] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        problem, client = super().on_event(event), self.ledger.client
-        asked = None if problem is None or client is None else client.first(event.data[1])
-        walk = None if asked is None else asked.walk
+        kind, fields = event.data
+        client, key = self.ledger.client, (event.node, fields.get("asked"))
+        if client is None:
+            return None
+        if kind == "updated":
+            after = event.index > client.marks.get("disconnected", event.index)
+            self._updated[key] = event.time if after else -1.0
+            return None
         # A last line that ends with its connection is told of after the end, but was read before it.
-        at_once = walk is not None and bool(walk.pages) and walk.pages[-1].time == event.time
-        return None if at_once else problem
+        return None if self._updated.get(key) == event.time else super().on_event(event)
 
 
 class FreshnessArithmetic(Checker):
