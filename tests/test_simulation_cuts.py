@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import attrs
 import pytest
 
@@ -18,6 +20,8 @@ from mcp_sansio.simulation._exhaustive.cuts import (
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._zoo.liveness import LIVE_ZOO
 
+STEP = int(os.environ.get("CUT_STEP", "13"))
+
 each = pytest.mark.parametrize("scenario", CANONICAL, ids=lambda scenario: scenario.name)
 
 
@@ -29,12 +33,13 @@ def test_some_cuts(scenario: Scenario) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)  # tens of thousands of worlds, on a machine that may have other work
+@pytest.mark.timeout(3600)  # thousands of worlds, on a machine that may have other work
 @each
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_every_cut(scenario: Scenario, ending: str) -> None:
-    report = exhaust_cuts(scenario, PROPERTIES, endings=(ending,))
-    assert report.tried == sum(lengths(scenario).values())
+def test_cuts_at_every_few_bytes(scenario: Scenario, ending: str) -> None:
+    """At every byte with CUT_STEP=1, which takes minutes."""
+    report = exhaust_cuts(scenario, PROPERTIES, endings=(ending,), step=STEP)
+    assert report.tried >= sum(lengths(scenario).values()) // STEP
     assert [str(outcome.violation) for outcome in report.failures] == []
 
 
