@@ -17,7 +17,7 @@ import attrs
 from ._errors import HttpFailed, InvalidReply, Lost
 from ._events import Diagnostic
 from ._http_reply import MEANINGS, Answer, Errand, Headers, Incoming, is_ok
-from ._json import Batch, ErrorResponse, Malformed, RequestId, Response
+from ._json import Batch, ErrorResponse, Malformed, Recognizes, RequestId, Response
 from ._negotiation import CREDENTIALS, may_pass
 from ._sse import SseDecoder
 from ._url import shown_url
@@ -55,7 +55,7 @@ class ClientErrand(Errand):
         self.body = body
         self._http = http
         self._client = http.client
-        self.recognizes = http.client.recognizes
+        self.recognizes: Recognizes | None = http.client.recognizes
         self._failures = 0
         self._hops = 0
         self._moved_for_good = True

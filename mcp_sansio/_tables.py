@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
@@ -24,7 +24,8 @@ I = TypeVar("I", bound=enum.Enum)  # noqa: E741
 class Word(enum.Enum):
     """A state, or what moves one. Hashed by identity, as it is compared: the hash of an `Enum` is a call."""
 
-    __hash__ = object.__hash__
+    if not TYPE_CHECKING:  # for whom this is a method as it is in `Enum`
+        __hash__ = object.__hash__
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ._errors import LocalProtocolError
 
@@ -34,7 +34,8 @@ _POSITIONS = {version: position for position, version in enumerate(ALL_VERSIONS)
 class Era(enum.Enum):
     """The two ways in which client and server agree on a revision."""
 
-    __hash__ = object.__hash__  # that of `Enum` is a call
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__  # that of `Enum` is a call
 
     LEGACY = "legacy"
     MODERN = "modern"

@@ -74,7 +74,7 @@ class Auditor:
 
     def __init__(self, checks: Iterable[type[Checker]], *, watch: bool = False) -> None:
         """With `watch`, a `witness` counts the situations that were reached."""
-        self.ledger = Ledger()
+        self.ledger: Ledger = Ledger()
         self.witness: Witness | None = Witness(self.ledger) if watch else None
         self._classes: tuple[type[Checker], ...] = tuple(checks)
         self.checkers: Sequence[Checker] = [check(self.ledger) for check in self._classes]

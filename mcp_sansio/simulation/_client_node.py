@@ -51,8 +51,8 @@ class ClientNode(Node):
         self._boot()
 
     def _boot(self) -> None:
-        self.prompts = self._make(self._listing)
-        self.client = Client(self._config, self.prompts)
+        self.prompts: PromptClient = self._make(self._listing)
+        self.client: Client = Client(self._config, self.prompts)
         self._wire: LineWire | None = None
         self._dial_at: float | None = None
         self._failures = 0

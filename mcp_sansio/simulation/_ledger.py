@@ -211,7 +211,7 @@ class Ledger:
         self.server: ServerParty | None = None
         self.ends: dict[str, list[str]] = {}
         self._parties: dict[str, tuple[ClientParty | None, ServerParty | None, str]] = {}
-        self.http = Exchanges()
+        self.http: Exchanges = Exchanges()
         self.faults: dict[str, int] = {}
         self.honest: bool = True
         self.clocks: dict[str, int] = {}

@@ -81,7 +81,7 @@ class ServerNode(Node):
         principals: Mapping[str, str] | None = None,
         make: Callable[[Catalogue, PromptServerConfig], PromptServer] = PromptServer,
     ) -> None:
-        self.catalogue = Catalogue()
+        self.catalogue: Catalogue = Catalogue()
         self.config = config
         self.serving = serving
         self._pace, self._asks = pace, asks
@@ -91,8 +91,8 @@ class ServerNode(Node):
         self._boot()
 
     def _boot(self) -> None:
-        self.prompts = self._make(self.catalogue, self.serving)
-        self.server = Server(self.config, self.prompts)
+        self.prompts: PromptServer = self._make(self.catalogue, self.serving)
+        self.server: Server = Server(self.config, self.prompts)
         self._changed: list[str] = []  # a new one: the layer of before still watches the catalogue
         self.prompts.on_change = self._changed.append
         self._wires: dict[str, LineWire | H11ServerWire] = {}

@@ -93,7 +93,7 @@ class World:
         self.tape = tape
         self.now: float = 0.0
         self.cause: int = -1
-        self.trace = Trace(header)
+        self.trace: Trace = Trace(header)
         self.seats: dict[str, Seat] = {}
         self.links: dict[str, Link] = {}
         self.situations: Counter[str] = Counter()

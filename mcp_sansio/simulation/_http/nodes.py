@@ -54,7 +54,7 @@ class HttpClientNode(ClientNode):
     """A client of one server node over HTTP."""
 
     tells = True
-    speaks = HTTP
+    speaks: str | None = HTTP
     unit = EVENT_END
 
     def __init__(self, *args: Any, pool: H11PoolConfig | None = None, **options: Any) -> None:
@@ -172,7 +172,7 @@ class HttpServerNode(ServerNode):
     """A server over HTTP. Whose requests they are, its `principals` say by the dialling node."""
 
     tells = True
-    speaks = HTTP
+    speaks: str | None = HTTP
     unit = b""
 
     def __init__(
@@ -187,7 +187,7 @@ class HttpServerNode(ServerNode):
     def _boot(self) -> None:
         super()._boot()
         config = HttpServerConfig(new_session_id=self._new_session_id, **self._http_options)
-        self.http = HttpServer(self.server, config)
+        self.http: HttpServer = HttpServer(self.server, config)
         self._heads: dict[str, int] = {}
 
     def calm(self, now: float) -> None:

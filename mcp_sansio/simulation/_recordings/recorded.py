@@ -118,8 +118,8 @@ class RecordedClient(_Recorded):
         super().__init__()
         drawn = deque(jitter)
         config = attrs.evolve(config, jitter=lambda: drawn.popleft() if drawn else 1.0)
-        self.prompts = PromptClient(listing)
-        self.client = Client(config, self.prompts)
+        self.prompts: PromptClient = PromptClient(listing)
+        self.client: Client = Client(config, self.prompts)
         self._verbs |= {
             "list": lambda data, now: self._began(self.prompts.list(now, **_limited(data))),
             "page": lambda data, now: self._began(self.prompts.list(now, **_limited(data))),
@@ -206,9 +206,9 @@ class RecordedServer(_Recorded):
         self, config: ServerConfig, serving: PromptServerConfig, principals: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
-        self.catalogue = Catalogue()
-        self.prompts = PromptServer(self.catalogue, serving)
-        self.server = Server(config, self.prompts)
+        self.catalogue: Catalogue = Catalogue()
+        self.prompts: PromptServer = PromptServer(self.catalogue, serving)
+        self.server: Server = Server(config, self.prompts)
         self._principals = principals or {}
         self._verbs |= {
             "edit": self._edit,
