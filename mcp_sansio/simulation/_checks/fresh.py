@@ -17,6 +17,7 @@ class _FreshAfter(Checker):
     kinds = (kinds.OBSERVED,)
     reports: ClassVar[tuple[str, ...]] = ("listed",)
     role = "client"
+    trusting = True
     reasons: ClassVar[tuple[str, ...]] = ()
 
     def on_event(self, event: TraceEvent) -> str | None:

@@ -86,7 +86,7 @@ class ConvergesInTime(Checker):
 
 
 class ProgressUnderChange(Checker):
-    """While changes go on and on, an eager client brings a list now and then."""
+    """While changes go on and on, an eager client brings a list now and then, as long as no clock was set."""
 
     id = "L3"
     title = "progress under endless change"
@@ -110,7 +110,7 @@ class ProgressUnderChange(Checker):
 
     def _announced(self, event: TraceEvent) -> str | None:
         client = self.ledger.client
-        if client is None or not client.settings.get("eager") or not client.covered:
+        if client is None or not client.settings.get("eager") or not client.covered or self.ledger.clocks:
             return None
         since = self._since.setdefault(event.node, event.time)
         if event.time <= since + client.settings["max_wait"] + PROGRESS:
