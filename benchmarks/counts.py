@@ -3,9 +3,9 @@
     python -m benchmarks.counts
 
 Exact figures, in virtual time: they depend on no machine, and the tests assert them, for they are what a
-regression would move. A server with `prompts` prompts and some clients that keep their lists current live through a
-load of changes, 5 ms apart from each other. `staleness` is how long after a change a client knew of it or of a
-later one. Counted is what passes after everybody has the first list.
+regression would move. A server and some clients that keep their lists current, 5 ms apart from each other, live
+through a load of changes. How stale a client gets is how long after a change it knew of that or of a later one.
+Counted is what passes after everybody has the first list.
 """
 
 from __future__ import annotations
