@@ -3,9 +3,9 @@
     python -m benchmarks.counts
 
 Exact figures, in virtual time: they depend on no machine, and the tests assert them, for they are what a
-regression would move. A server and some clients that keep their lists current, 5 ms apart from each other, live
-through a load of changes. How stale a client gets is how long after a change it knew of that or of a later one.
-Counted is what passes after everybody has the first list.
+regression would move. A server and some clients that keep their lists current, 5 ms apart from each other,
+live through a load of changes. How stale a client gets is how long after a change it knew of that or of a
+later one. Counted is what passes after everybody has the first list.
 """
 
 from __future__ import annotations
@@ -153,9 +153,8 @@ def _staleness(world: World, auditor: Auditor, begun: int) -> Iterable[float]:
 
 def main() -> None:
     """Print the figures of the loads, with and without the two quiet times."""
-    print(
-        f"{'load':<10} {'era':<7} {'quiet':<12} {'requests':>9} {'notified':>9} {'bytes':>10}  stale p50, p99, worst"
-    )
+    columns = f"{'requests':>9} {'notified':>9} {'bytes':>10}  stale: p50, p99, worst"
+    print(f"{'load':<10} {'era':<7} {'quiet':<12} {columns}")
     for load in LOADS:
         for legacy in (False, True):
             for quiet in ((0.05, 0.1), (0.0, 0.1), (0.05, 0.0)):
