@@ -24,7 +24,7 @@ I = TypeVar("I", bound=enum.Enum)  # noqa: E741
 class Word(enum.Enum):
     """A state, or what moves one. Hashed by identity, as it is compared: the hash of an `Enum` is a call."""
 
-    if not TYPE_CHECKING:  # for whom this is a method as it is in `Enum`
+    if not TYPE_CHECKING:  # pragma: no branch - for type checkers this is a method, as it is in `Enum`
         __hash__ = object.__hash__
 
 

@@ -34,7 +34,7 @@ _POSITIONS = {version: position for position, version in enumerate(ALL_VERSIONS)
 class Era(enum.Enum):
     """The two ways in which client and server agree on a revision."""
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__  # that of `Enum` is a call
 
     LEGACY = "legacy"

@@ -38,7 +38,7 @@ class Ran:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory in which a failure was written down, by a process of its own."""
     directory = tmp_path_factory.mktemp("kept") / "out"
-    command = [sys.executable, "-m", "mcp_sansio_adapters", "simulate", "--seed", "35"]
+    command = [sys.executable, "-m", "mcp_sansio_adapters", "simulate", "--seed", "114"]
     ran = subprocess.run(
         [*command, "--scenario", DIRTY, "--out", str(directory)],
         capture_output=True,
@@ -55,7 +55,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small(kept: Path) -> Path:
     """The trace of the failure, made small."""
-    return kept / "trace_c1_35.jsonl"
+    return kept / "trace_c1_114.jsonl"
 
 
 @pytest.fixture
@@ -73,21 +73,21 @@ def test_a_failure_is_one_line_in_a_pipe(kept: Path) -> None:
     *situations, line = (kept / "stdout").read_text(encoding="utf-8").splitlines()
     assert all(re.fullmatch(r" +\d+  \w.*", situation) for situation in situations)
     seed, broken, messages, _ = line.split(" · ")
-    assert (seed, broken[:25]) == ("seed 35", "C1 read your notification")
+    assert (seed, broken[:25]) == ("seed 114", "C1 read your notification")
     assert re.fullmatch(r"\d+→\d+ messages in \d+\.\d s", messages)
     assert (kept / "stderr").read_text(encoding="utf-8").count("\n") == 1
 
 
 def test_a_failure_is_written_down(kept: Path, small: Path) -> None:
     names = {file.name for file in kept.iterdir()} - {"stdout", "stderr"}
-    assert names == {"trace_c1_35.jsonl", "story_c1_35.mmd", "story_c1_35.html", "test_regression_c1_35.py"}
+    assert names == {"trace_c1_114.jsonl", "story_c1_114.mmd", "story_c1_114.html", "test_regression_c1_114.py"}
     with small.open("rb") as file:
         trace = Trace.parse(file)
     assert trace.header.scenario == DIRTY
     assert sum(event.kind == "in" for event in trace) <= 12
-    assert (kept / "story_c1_35.mmd").read_text(encoding="utf-8").startswith("sequenceDiagram")
-    assert (kept / "story_c1_35.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert f"from {DIRTY.partition(':')[0]} import" in (kept / "test_regression_c1_35.py").read_text("utf-8")
+    assert (kept / "story_c1_114.mmd").read_text(encoding="utf-8").startswith("sequenceDiagram")
+    assert (kept / "story_c1_114.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert f"from {DIRTY.partition(':')[0]} import" in (kept / "test_regression_c1_114.py").read_text("utf-8")
 
 
 def test_a_clean_campaign(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,7 @@ def test_the_digest_is_that_of_all_traces(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_story_is_told_if_it_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = Ran(capsys, "simulate", "--seed", "35", "--scenario", DIRTY)
+    ran = Ran(capsys, "simulate", "--seed", "114", "--scenario", DIRTY)
     assert ran.code == 1
     assert re.search(r"^ +\d+\.\d{3}  c1 → s1    \[\d\] prompts/list$", ran.out, re.MULTILINE)
     assert " ✗ " in ran.out
@@ -112,11 +112,11 @@ def test_the_story_is_told_if_it_is_not_written(capsys: pytest.CaptureFixture[st
 
 
 def test_a_failure_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    ran = Ran(capsys, "simulate", "--seeds", "35-36", "--scenario", DIRTY, "--json", "--out", tmp_path)
+    ran = Ran(capsys, "simulate", "--seeds", "114-115", "--scenario", DIRTY, "--json", "--out", tmp_path)
     assert ran.code == 1
-    assert ran.json["seeds"] == [35, 36]
+    assert ran.json["seeds"] == [114, 115]
     (failure,) = ran.json["failures"]
-    assert (failure["property"], failure["level"], failure["seeds"][0]) == ("C1", "MUST", 35)
+    assert (failure["property"], failure["level"], failure["seeds"][0]) == ("C1", "MUST", 114)
     assert failure["messages"]["after"] <= 12 < failure["messages"]["before"]
     assert all(Path(file).exists() for file in failure["files"])
     assert failure["needed"]

@@ -79,7 +79,7 @@ def story() -> Story:
 
 @pytest.fixture(scope="module")
 def failed() -> Outcome:
-    found = shrink(run_seed(DIRTY, 35, PROPERTIES[:1]), PROPERTIES[:1]).outcome
+    found = shrink(run_seed(DIRTY, 114, PROPERTIES[:1]), PROPERTIES[:1]).outcome
     assert found.violation is not None
     return found
 
