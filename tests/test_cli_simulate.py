@@ -80,7 +80,12 @@ def test_a_failure_is_one_line_in_a_pipe(kept: Path) -> None:
 
 def test_a_failure_is_written_down(kept: Path, small: Path) -> None:
     names = {file.name for file in kept.iterdir()} - {"stdout", "stderr"}
-    assert names == {"trace_c1_114.jsonl", "story_c1_114.mmd", "story_c1_114.html", "test_regression_c1_114.py"}
+    assert names == {
+        "trace_c1_114.jsonl",
+        "story_c1_114.mmd",
+        "story_c1_114.html",
+        "test_regression_c1_114.py",
+    }
     with small.open("rb") as file:
         trace = Trace.parse(file)
     assert trace.header.scenario == DIRTY
