@@ -109,8 +109,10 @@ class HonestPages(Checker):
 
 
 def _refusal(cursor: Any, code: Any) -> str | None:
-    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602"."""
-    return None if code == -32602 else f"the invalid cursor {cursor!r} is refused with {code}"
+    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602". A server that shuts
+    down refuses everything, with -32603.
+    """
+    return None if code in (-32602, -32603) else f"the invalid cursor {cursor!r} is refused with {code}"
 
 
 def _torn(server: ServerParty, chain: _Chain, last: int) -> str | None:
