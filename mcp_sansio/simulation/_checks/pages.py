@@ -109,8 +109,8 @@ class HonestPages(Checker):
 
 
 def _refusal(cursor: Any, code: Any) -> str | None:
-    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602". A server that shuts
-    down refuses everything, with -32603.
+    """What is wrong with it: "invalid cursors SHOULD result in an error with code -32602". A server that
+    shuts down refuses everything, with -32603.
     """
     return None if code in (-32602, -32603) else f"the invalid cursor {cursor!r} is refused with {code}"
 
