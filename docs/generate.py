@@ -167,6 +167,7 @@ def later_members() -> Iterator[str]:
 
 STOREYS = {
     "The seams": ("_contract", "_layers", "_events", "_errors", "_checks", "_passing"),
+    "What is recorded": ("_trace", "_reports"),
     "Wires": (
         *("_line_wire", "_lines", "_http_client", "_http_errands", "_http_reply", "_http_server"),
         *("_http_exchange", "_http_sessions", "_http_rules", "_sse"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Report, Write
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import TraceEvent
+from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Write
 from mcp_sansio.simulation._tape import Draw, Lenient, Tape
-from mcp_sansio.simulation._trace import TraceEvent
 from mcp_sansio.simulation._world import World
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._trace import Trace
 from mcp_sansio.simulation._checking import Auditor, Checker, Violated
-from mcp_sansio.simulation._trace import Trace
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 TAG = "io.modelcontextprotocol/subscriptionId"

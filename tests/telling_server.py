@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from mcp_sansio._trace import Trace
 from mcp_sansio.simulation._checking import Checker, recheck
 from mcp_sansio.simulation._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC
-from mcp_sansio.simulation._trace import Trace
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from mcp_sansio._trace import Trace
 from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
-from mcp_sansio.simulation._trace import Trace
 from mcp_sansio_adapters._campaign import NoScenario, explore, find_scenario
 from mcp_sansio_adapters.cli import app
 

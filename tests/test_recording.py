@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 import socket
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,9 +29,9 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
+from mcp_sansio._trace import Trace
 from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
 from mcp_sansio.simulation._recordings.reexecute import reexecute
-from mcp_sansio.simulation._trace import Trace
 from mcp_sansio_adapters import RequestFailed
 from mcp_sansio_adapters.recording import HIDDEN, Recorder, Redact, hide
 
@@ -289,3 +291,9 @@ def test_parties_have_names() -> None:
     tape.recorder.of_server(Server(ServerConfig(info=INFO), PromptServer(Catalogue(), SERVING)))
     nodes = [event.node for event in tape.trace if event.kind == "node"]
     assert nodes == ["client-1", "client-2", "server-1"]
+
+
+@pytest.mark.parametrize("module", ["recording", "tap"])
+def test_who_records_loads_no_simulator(module: str) -> None:
+    code = f"import sys, mcp_sansio_adapters.{module}; sys.exit('mcp_sansio.simulation' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

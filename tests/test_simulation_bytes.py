@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS
+from mcp_sansio._trace import Trace
 from mcp_sansio.simulation._bytes import (
     BYTE_CHECKS,
     ByteProperty,
@@ -24,7 +25,6 @@ from mcp_sansio.simulation._links import RESET
 from mcp_sansio.simulation._node import Node
 from mcp_sansio.simulation._run import run
 from mcp_sansio.simulation._tape import Lenient
-from mcp_sansio.simulation._trace import Trace
 from mcp_sansio.simulation._zoo.bytes import ChunkIsLine, CountsForAll, Lossy, Squeamish
 
 ERAS = (MODERN_VERSIONS[-1:], LEGACY_VERSIONS[-1:])

@@ -12,6 +12,7 @@ import pytest
 from mcp_sansio._listing import Listing
 from mcp_sansio._snapshot import Snapshot
 from mcp_sansio._timers import Timers
+from mcp_sansio._trace import Trace
 from mcp_sansio._versions import LEGACY_VERSIONS
 from mcp_sansio._waiters import Waiters
 from mcp_sansio.simulation import PROPERTIES
@@ -32,7 +33,6 @@ from mcp_sansio.simulation._exhaustive.fork import Frozen
 from mcp_sansio.simulation._exhaustive.pair import Pair
 from mcp_sansio.simulation._exhaustive.state_key import StateKey, skeleton
 from mcp_sansio.simulation._node import Node
-from mcp_sansio.simulation._trace import Trace
 
 TINY = Scope(changes=1, losses=0, lists=1, cancels=0, expiries=0, quiet=0.0)
 

@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, ClientConfig, PromptServerConfig, ServerConfig
+from mcp_sansio._trace import Trace
 from mcp_sansio.h11 import H11PoolConfig
 from mcp_sansio.simulation import PROPERTIES, run_seed
 from mcp_sansio.simulation._faults import Fault
@@ -17,7 +18,6 @@ from mcp_sansio.simulation._ledger import Ledger
 from mcp_sansio.simulation._links import Arming
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._scenarios import CLIENT, KEYS, SERVER, Scenario
-from mcp_sansio.simulation._trace import Trace
 from mcp_sansio.simulation._workload import Workload
 from mcp_sansio.simulation._world import World
 from mcp_sansio.simulation.http import (

@@ -8,9 +8,10 @@ import pytest
 from recordings.server import CONFIG, SERVING
 
 from mcp_sansio import LEGACY_VERSIONS, ClientConfig, Implementation, ListingConfig
-from mcp_sansio.simulation._node import Action, Hangup, Report, Write
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import Trace
+from mcp_sansio.simulation._node import Action, Hangup, Write
 from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
-from mcp_sansio.simulation._trace import Trace
 
 WELCOME = (
     b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":'

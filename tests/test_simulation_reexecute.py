@@ -14,13 +14,13 @@ import pytest
 from recordings import make, server
 
 from mcp_sansio import ClientConfig, Implementation, PromptServerConfig, ServerConfig
+from mcp_sansio._trace import Trace, TraceEvent
 from mcp_sansio.simulation._client_node import ClientNode
 from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
 from mcp_sansio.simulation._recordings.reexecute import NOTHING, Difference, reexecute
 from mcp_sansio.simulation._run import run_seed
 from mcp_sansio.simulation._scenarios import KEYS, Scenario
 from mcp_sansio.simulation._server_node import ServerNode
-from mcp_sansio.simulation._trace import Trace, TraceEvent
 from mcp_sansio.simulation._workload import Workload
 from mcp_sansio.simulation._world import World
 

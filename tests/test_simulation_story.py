@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from simulated_variants import DIRTY
 
+from mcp_sansio._trace import Header, Trace
 from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
 from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._shrink import shrink
@@ -30,7 +31,6 @@ from mcp_sansio.simulation._stories.outline import outline
 from mcp_sansio.simulation._stories.page import page
 from mcp_sansio.simulation._stories.regression import loud, regression_test
 from mcp_sansio.simulation._stories.story import Step, Story, tell
-from mcp_sansio.simulation._trace import Header, Trace
 
 
 def trace(*events: tuple[Any, ...]) -> Trace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_sansio.simulation._trace import Header, Trace, bytes_of, text_of
+from mcp_sansio._trace import Header, Trace, bytes_of, text_of
 
 
 def made() -> Trace:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from recordings import make
 
+from mcp_sansio._trace import Header, Trace
 from mcp_sansio.simulation import PROPERTIES, TORTURE, run_seed
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._recordings.verdicts import Evidence, Verdict, both_ends, verdicts
-from mcp_sansio.simulation._trace import Header, Trace
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -20,9 +20,9 @@ from mcp_sansio import (
     Server,
     ServerConfig,
 )
+from mcp_sansio._reports import items
 from mcp_sansio.simulation._checks.client import CLIENT_CHECKS
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._reports import items
 from mcp_sansio.simulation._run import Outcome, run_seed
 from mcp_sansio.simulation._scenarios import KEYS, Scenario
 from mcp_sansio.simulation._server_node import ServerNode, entry

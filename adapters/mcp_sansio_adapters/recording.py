@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio import (
     AskInput,
     CallId,
@@ -50,10 +50,10 @@ from mcp_sansio import (
 )
 from mcp_sansio._content import as_result
 from mcp_sansio._json import decode, encode
+from mcp_sansio._reports import report
 from mcp_sansio._structure import unstructure_typed
+from mcp_sansio._trace import Header, TraceEvent, text_of
 from mcp_sansio._versions import ALL_VERSIONS
-from mcp_sansio.simulation._reports import report
-from mcp_sansio.simulation._trace import Header, TraceEvent, text_of
 
 from ._defaults import now
 from ._hooks import logger

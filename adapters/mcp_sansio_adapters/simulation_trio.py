@@ -34,9 +34,9 @@ import trio
 from trio._core import _run as pinned  # pyright: ignore[reportPrivateUsage]  # see above
 
 from mcp_sansio import Event
-from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Report, Write
-from mcp_sansio.simulation._reports import report
-from mcp_sansio.simulation._trace import NODE
+from mcp_sansio._reports import Report, report
+from mcp_sansio._trace import NODE
+from mcp_sansio.simulation._node import Action, Dial, Hangup, Node, Write
 
 from ._defaults import shown_by
 

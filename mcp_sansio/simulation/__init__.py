@@ -3,6 +3,9 @@
 A seed makes a world; the same seed makes the same trace, byte for byte. See `docs/simulation.md`.
 """
 
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import Header, Trace, TraceEvent
+
 from ._checking import Auditor, Checker, Level, Violated, recheck
 from ._checks.properties import PROPERTIES
 from ._client_node import ClientNode
@@ -11,7 +14,7 @@ from ._exhaustive.explore import Explored, Scope, explore
 from ._faults import FAULTS, Fault, Swarm
 from ._ledger import Ledger
 from ._links import Link, Pipe
-from ._node import Action, Dial, Hangup, Node, Report, Write
+from ._node import Action, Dial, Hangup, Node, Write
 from ._recordings.recorded import RecordedClient, RecordedServer
 from ._recordings.reexecute import Difference, reexecute
 from ._recordings.verdicts import Evidence, Verdict, both_ends, verdicts
@@ -27,7 +30,6 @@ from ._stories.page import page
 from ._stories.regression import regression_test
 from ._stories.story import Story, tell
 from ._tape import Deviated, Draw, Lenient, Seeded, Strict, Tape
-from ._trace import Header, Trace, TraceEvent
 from ._workload import Workload
 from ._world import Clock, Unsettled, World
 

@@ -13,18 +13,19 @@ from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._errors import InvalidMessage
 from mcp_sansio._json import decode, encode, parse
 from mcp_sansio._plain import is_array, is_object, member
+from mcp_sansio._reports import Report
 from mcp_sansio._structure import encode_typed, structure
+from mcp_sansio._trace import Trace, TraceEvent, bytes_of
 from mcp_sansio._types import Prompt
 from mcp_sansio._versions import ALL_VERSIONS, wire_shape
 
 from ._checking import Checker, Level
 from ._faults import RUBBISH
-from ._node import Node, Report, Write
-from ._trace import Trace, TraceEvent, bytes_of
+from ._node import Node, Write
 
 Make: TypeAlias = "Callable[[], Node]"
 """Makes a node like the one that was recorded."""

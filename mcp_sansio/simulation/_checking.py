@@ -13,11 +13,11 @@ from enum import Enum
 from functools import cache
 from typing import ClassVar, cast
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._trace import Trace, TraceEvent
 
 from ._ledger import ClientParty, Ledger
 from ._situations import Witness
-from ._trace import Trace, TraceEvent
 
 
 class Level(Enum):

@@ -16,10 +16,10 @@ from mcp_sansio._events import InputNeeded, Op
 from mcp_sansio._line_wire import LineWire
 from mcp_sansio._listing import ListingConfig
 from mcp_sansio._prompt_client import PromptClient
+from mcp_sansio._reports import Report, items, report
 
 from ._links import RESET
-from ._node import Action, Dial, Hangup, Node, Report, Write
-from ._reports import items, report
+from ._node import Action, Dial, Hangup, Node, Write
 
 ACCEPTED: Mapping[str, Any] = {"action": "accept", "content": {}}
 

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object, member
+from mcp_sansio._trace import TraceEvent, bytes_of
 
 from ._ledger_http import Exchanges
 from ._listeners import ACKNOWLEDGED, INITIALIZED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
-from ._trace import TraceEvent, bytes_of
 from ._walks import Walk, Walks, answered
 
 JUMPS = ("jump",)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from mcp_sansio._trace import TraceEvent
+
 from ._listeners import Listener
-from ._trace import TraceEvent
 
 if TYPE_CHECKING:
     from ._ledger import Asked, ClientParty, Owed, ServerParty

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from mcp_sansio._reports import Report
+
 if TYPE_CHECKING:
     from ._exhaustive.state_key import StateKey
 
@@ -39,14 +41,6 @@ class Hangup:
 
     conn: str
     reset: bool = False
-
-
-@attrs.frozen
-class Report:
-    """The application at this node is told something; the vocabulary is that of `_reports`."""
-
-    kind: str
-    data: Mapping[str, Any]
 
 
 Action: TypeAlias = Dial | Write | Hangup | Report

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from mcp_sansio._trace import VERDICT, Header, Trace
+
 from ._checking import Auditor, Checker, Level, Violated
 from ._faults import Swarm
 from ._scenarios import Scenario
 from ._tape import Draw, Lenient, Seeded, Source, Strict, Tape
-from ._trace import VERDICT, Header, Trace
 from ._world import Broken, Unsettled, World
 
 CALM = 3600.0

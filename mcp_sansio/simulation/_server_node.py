@@ -24,14 +24,14 @@ from mcp_sansio._events import (
 )
 from mcp_sansio._line_wire import LineWire
 from mcp_sansio._prompt_server import PromptServer, PromptServerConfig
+from mcp_sansio._reports import Report, report
 from mcp_sansio._server import Server
 from mcp_sansio._server_config import ServerConfig
+from mcp_sansio._trace import OBSERVED
 from mcp_sansio._types import InputRequest, Prompt, PromptArgument
 
 from ._links import RESET
-from ._node import Action, Hangup, Node, Report, Write
-from ._reports import report
-from ._trace import OBSERVED
+from ._node import Action, Hangup, Node, Write
 
 if TYPE_CHECKING:
     from mcp_sansio._h11_server import H11ServerWire

@@ -16,13 +16,13 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-import mcp_sansio.simulation._trace as trace_kinds
+import mcp_sansio._trace as trace_kinds
+from mcp_sansio._trace import TraceEvent
 
 from ._checking import Checker
 from ._ledger import Ledger
 from ._run import Outcome, replay
 from ._tape import Draw
-from ._trace import TraceEvent
 
 T = TypeVar("T")
 

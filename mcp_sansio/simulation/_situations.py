@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import member
+from mcp_sansio._trace import TraceEvent
 
 from ._ledger import Asked, ClientParty, Ledger, ServerParty
 from ._listeners import ACKNOWLEDGED, LIST_CHANGED
-from ._trace import TraceEvent
 
 
 class Situation(StrEnum):

@@ -15,8 +15,9 @@ from mcp_sansio._plain import is_object, member
 from mcp_sansio._structure import SNAPSHOT_DIGEST
 
 if TYPE_CHECKING:
+    from mcp_sansio._trace import TraceEvent
+
     from ._ledger import Asked
-    from ._trace import TraceEvent
 
 KEPT = 16
 """So many walks of a client are remembered."""

@@ -17,12 +17,13 @@ from typing import Any
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import Header, Trace, TraceEvent, text_of
 
 from ._links import EOF, REFUSED, RESET, Arming, Link, Pipe
-from ._node import Dial, Node, Report, Write
+from ._node import Dial, Node, Write
 from ._tape import Deviated, Tape
-from ._trace import Header, Trace, TraceEvent, text_of
 
 Audit = Callable[[TraceEvent], None]
 

@@ -15,7 +15,7 @@ from live import sdk_client, sdk_server
 from registry import ASK, CONTROL
 
 from mcp_sansio import LEGACY_VERSIONS, MODERN_VERSIONS, ClientConfig, Implementation, InputNeeded
-from mcp_sansio.simulation._trace import Trace
+from mcp_sansio._trace import Trace
 from mcp_sansio_adapters import RequestFailed
 from mcp_sansio_adapters.asyncio import open_stdio_client
 from mcp_sansio_adapters.recording import Recorder

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import click
 
+from mcp_sansio._trace import NODE, VERDICT
 from mcp_sansio.simulation import (
     PROPERTIES,
     Checker,
@@ -23,7 +24,6 @@ from mcp_sansio.simulation import (
     tell,
     verdicts,
 )
-from mcp_sansio.simulation._trace import NODE, VERDICT
 from mcp_sansio_adapters._campaign import NoScenario, find_scenario, place_of, small
 
 from . import show

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio_adapters.recording import Recorder, Redact
 
 from .records import FROM_SERVER, TAP, TO_SERVER, Record, noted

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_array, is_object, member
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import CLOCKS, Items, Ledger, Owed, ServerParty
 from mcp_sansio.simulation._listeners import LIST_CHANGED, Listener
-from mcp_sansio.simulation._trace import TraceEvent
 
 SLACK = 0.001
 """Seconds within which things happen at once."""

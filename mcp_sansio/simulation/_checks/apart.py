@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger, ServerParty
-from mcp_sansio.simulation._trace import TraceEvent
 
 HANDED_OUT = ("updated", "listed", "gone", "failed")
 """The reports that come with a list."""

@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object, member
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, Ledger, key_of, params_of
-from mcp_sansio.simulation._trace import TraceEvent
 
 LEGS = ("inputResponses", "requestState")
 """The members of a request that say it is a later leg of a multi round-trip."""

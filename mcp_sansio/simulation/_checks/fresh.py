@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, Ledger
-from mcp_sansio.simulation._trace import TraceEvent
 from mcp_sansio.simulation._walks import Page
 
 

@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._errors import INVALID_REQUEST
 from mcp_sansio._plain import is_array, is_object, member
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Ledger, Owed, ServerParty, key_of
-from mcp_sansio.simulation._trace import TraceEvent
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 HINTED = ("prompts/list", "server/discover")

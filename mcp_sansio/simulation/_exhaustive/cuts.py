@@ -18,6 +18,7 @@ import attrs
 from mcp_sansio._client_config import ClientConfig
 from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
+from mcp_sansio._trace import SENT
 from mcp_sansio._versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._checks.properties import PROPERTIES
@@ -27,7 +28,6 @@ from mcp_sansio.simulation._run import Outcome, run
 from mcp_sansio.simulation._scenarios import CLIENT, KEYS, SERVER, Scenario
 from mcp_sansio.simulation._server_node import ServerNode
 from mcp_sansio.simulation._tape import Lenient
-from mcp_sansio.simulation._trace import SENT
 from mcp_sansio.simulation._world import World
 
 SILENCE: Final = "silence"

@@ -22,6 +22,7 @@ from mcp_sansio._client_config import ClientConfig
 from mcp_sansio._listing import ListingConfig
 from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
+from mcp_sansio._trace import VERDICT, Header, Trace, TraceEvent
 from mcp_sansio._versions import MODERN_VERSIONS
 from mcp_sansio.simulation._checking import Auditor, Checker, Violated
 from mcp_sansio.simulation._checks.properties import PROPERTIES
@@ -31,7 +32,6 @@ from mcp_sansio.simulation._node import Node
 from mcp_sansio.simulation._run import Quiescence
 from mcp_sansio.simulation._scenarios import CLIENT, KEYS, SERVER
 from mcp_sansio.simulation._server_node import ServerNode
-from mcp_sansio.simulation._trace import VERDICT, Header, Trace, TraceEvent
 
 from .fork import Frozen, forget
 from .pair import Pair

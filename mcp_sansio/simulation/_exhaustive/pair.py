@@ -12,10 +12,11 @@ from typing import Any
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import TraceEvent, bytes_of, text_of
 from mcp_sansio.simulation._links import EOF, RESET
-from mcp_sansio.simulation._node import Dial, Hangup, Node, Report, Write
-from mcp_sansio.simulation._trace import TraceEvent, bytes_of, text_of
+from mcp_sansio.simulation._node import Dial, Hangup, Node, Write
 
 from .state_key import Ranked, StateKey, skeleton
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._h11_client import H11ClientWire
 from mcp_sansio._h11_pool import H11Pool, H11PoolConfig
 from mcp_sansio._h11_server import H11ServerWire
@@ -22,13 +22,13 @@ from mcp_sansio._h11_visit import H11Config
 from mcp_sansio._http_reply import ClientExchange
 from mcp_sansio._http_server import HttpServer, HttpServerConfig
 from mcp_sansio._passing import HeadPassed, MessagePassed
+from mcp_sansio._trace import text_of
 from mcp_sansio._url import HttpUrl
 from mcp_sansio.simulation._client_node import ClientNode
 from mcp_sansio.simulation._ledger_http import HTTP
 from mcp_sansio.simulation._links import EOF, REFUSED
 from mcp_sansio.simulation._node import Action, Dial, Hangup, Write
 from mcp_sansio.simulation._server_node import ServerNode
-from mcp_sansio.simulation._trace import text_of
 
 URL = HttpUrl.parse("http://localhost/mcp")
 EVENT_END = b"\n\n"

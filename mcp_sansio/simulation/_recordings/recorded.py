@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._calls import Limits
 from mcp_sansio._catalogue import Catalogue
 from mcp_sansio._client import Client
@@ -37,14 +37,14 @@ from mcp_sansio._listing import ListingConfig
 from mcp_sansio._plain import is_array
 from mcp_sansio._prompt_client import PromptClient
 from mcp_sansio._prompt_server import PromptServer, PromptServerConfig
+from mcp_sansio._reports import Report, report
 from mcp_sansio._server import Server
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio._structure import structure_value
+from mcp_sansio._trace import Trace
 from mcp_sansio._types import Completion, GetPromptResult, Implementation, InputRequest, Prompt
 from mcp_sansio.simulation._links import EOF
-from mcp_sansio.simulation._node import Action, Hangup, Node, Report, Write
-from mcp_sansio.simulation._reports import report
-from mcp_sansio.simulation._trace import Trace
+from mcp_sansio.simulation._node import Action, Hangup, Node, Write
 
 
 def _commands(trace: Trace, name: str, verb: str) -> list[Mapping[str, Any]]:

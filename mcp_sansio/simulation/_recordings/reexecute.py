@@ -17,11 +17,12 @@ from typing import Any
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object
+from mcp_sansio._reports import Report
+from mcp_sansio._trace import Trace, TraceEvent, bytes_of, text_of
 from mcp_sansio.simulation._links import EOF, REFUSED, RESET
-from mcp_sansio.simulation._node import Hangup, Node, Report, Write
-from mcp_sansio.simulation._trace import Trace, TraceEvent, bytes_of, text_of
+from mcp_sansio.simulation._node import Hangup, Node, Write
 from mcp_sansio.simulation._world import Clock
 
 NOTHING = "nothing"

@@ -15,10 +15,10 @@ from typing import Any
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object
+from mcp_sansio._trace import Trace, TraceEvent, bytes_of
 from mcp_sansio.simulation._checking import Auditor, Checker, Violated
-from mcp_sansio.simulation._trace import Trace, TraceEvent, bytes_of
 
 PEER = "peer of "
 OTHER = {"client": "server", "server": "client"}

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from mcp_sansio._plain import is_array, is_object, member
+from mcp_sansio._trace import bytes_of
 from mcp_sansio.simulation._ledger import params_of, tag_of
-from mcp_sansio.simulation._trace import bytes_of
 
 Fields: TypeAlias = Mapping[str, Any]
 

@@ -13,10 +13,10 @@ from typing import Any
 import attrs
 import msgspec
 
-import mcp_sansio.simulation._trace as kinds
+import mcp_sansio._trace as kinds
+from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._tape import Draw
-from mcp_sansio.simulation._trace import TraceEvent
 
 from .labels import object_of, shorten
 from .page_style import STYLE

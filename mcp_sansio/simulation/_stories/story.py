@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-import mcp_sansio.simulation._trace as kinds
-from mcp_sansio.simulation._trace import Trace, TraceEvent
+import mcp_sansio._trace as kinds
+from mcp_sansio._trace import Trace, TraceEvent
 
 from .labels import Correspondence, command_label, fault_label, report_label
 

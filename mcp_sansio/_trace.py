@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mcp_sansio._version import __version__
+from ._version import __version__
 
 FORMAT: Final = "mcp-sansio-trace/1"
 

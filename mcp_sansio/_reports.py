@@ -27,9 +27,11 @@ workloads is the prompt's description: it changes with the prompt, so two versio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from mcp_sansio._events import (
+import attrs
+
+from ._events import (
     ArgumentCompleted,
     CallFailed,
     CallSucceeded,
@@ -53,12 +55,17 @@ from mcp_sansio._events import (
     WalkFailed,
     WireFailed,
 )
-from mcp_sansio._snapshot import Snapshot
+from ._snapshot import Snapshot
 
-from ._node import Report
-
-E = TypeVar("E")
 Fields: TypeAlias = dict[str, Any]
+
+
+@attrs.frozen
+class Report:
+    """The application at a node is told something; `data` are the fields that go with its kind."""
+
+    kind: str
+    data: Mapping[str, Any]
 
 
 def items(snapshot: Snapshot | None) -> list[tuple[str, str]] | None:
