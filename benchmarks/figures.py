@@ -32,11 +32,6 @@ class Result:
         """The middle of all rounds."""
         return statistics.median(self.values)
 
-    @property
-    def spread(self) -> tuple[float, float]:
-        """The first and the third quartile."""
-        return quartiles(self.values)
-
 
 @attrs.frozen(kw_only=True)
 class RowResult:

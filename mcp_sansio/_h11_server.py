@@ -230,10 +230,11 @@ class H11ServerWire:
 
     def _asked(self, request: h11.Request, now: float) -> None:
         given = [(name.lower(), value) for name, value in request.headers.raw_items()]  # at once, not by one
-        _check_framing(request.http_version, dict(given))
+        known = dict(given)
+        _check_framing(request.http_version, known)
         fields = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in given])
         self._method = request.method.decode()
-        self._rest = _length(dict(given))
+        self._rest = _length(known)
         self.pending = RequestHead(self._method, request.target.decode("latin-1"), fields, self._peer)
         if self._asks:
             self._move(VisitInput.ASK)

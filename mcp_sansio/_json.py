@@ -138,9 +138,14 @@ def parse(
     large pages: `decode` and the typed readers of `_structure` check its depth and numbers. A compact reply
     whose result is known (`recognizes`) is not parsed at all.
     """
-    reply = None if recognizes is None else _recognized(line, recognizes)
+    if recognizes is not None and (reply := _recognized(line, recognizes)) is not None:
+        return reply
     if not line.lstrip().startswith(b"["):
-        return reply or _parse_one(line, max_depth)
+        return _parse_one(line, max_depth)
+    return _parse_batch(line, max_depth)
+
+
+def _parse_batch(line: bytes, max_depth: int) -> Batch | Malformed:
     if line.count(b",") > _MAX_COMMAS:
         return Malformed(INVALID_REQUEST, "a batch is too large", data=line[:_HEAD])
     try:

@@ -213,7 +213,7 @@ class PromptServer(ServerLayer):
     ) -> tuple[bytes, str | None]:
         allowed, shape = self._allowed(snapshot, principal), wire_shape(version)
         entries, more = snapshot.page_after(start, self.config.page_size, allowed)
-        prompts = b",".join([entry.forms.get(shape) or entry.encoded(shape) for entry in entries])
+        prompts = b",".join([entry.encoded(shape) for entry in entries])
         rest = self.server.encode_result(version, self._hints(snapshot, version))[1:-1]
         result = b'{"prompts":[%b]%b' % (prompts, b"," + rest if rest else b"")
         return result, entries[-1].prompt.name if more else None

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from mcp_sansio._meta import SUBSCRIPTION_ID
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import Trace
+from mcp_sansio._types import LIST_CHANGED, TOPIC
 from mcp_sansio.simulation._checking import Checker, recheck
-from mcp_sansio.simulation._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from telling_server import ServerTale, problem
 
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._checks.announce import CROWDED, Announced, BoundedDelay, BoundedRate, OneBit
 from mcp_sansio.simulation._checks.pages import BoundState, GuardedState, Hinted, HonestPages, Stateless
@@ -19,7 +20,6 @@ from mcp_sansio.simulation._checks.server import (
     OnlyWhoAsked,
     SilentAfterCancel,
 )
-from mcp_sansio.simulation._listeners import ACKNOWLEDGED
 
 Told = Callable[[], ServerTale]
 LIST, GET, CANCELLED = "prompts/list", "prompts/get", "notifications/cancelled"

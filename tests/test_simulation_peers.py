@@ -8,12 +8,14 @@ import msgspec
 import pytest
 from simulated import calm, pair
 
+from mcp_sansio._meta import SUBSCRIPTION_ID
+from mcp_sansio._subscription import ACKNOWLEDGED
+from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation import TORTURE, run_seed
 from mcp_sansio.simulation._checks.properties import PROPERTIES
 from mcp_sansio.simulation._faults import ALL, STREAM, STRIKES, Fault, Swarm
 from mcp_sansio.simulation._faults_peer import PEER
 from mcp_sansio.simulation._links import Arming
-from mcp_sansio.simulation._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID
 from mcp_sansio.simulation._scenarios import Scenario, torture
 from mcp_sansio.simulation._world import World
 

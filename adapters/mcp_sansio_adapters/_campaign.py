@@ -1,4 +1,4 @@
-"""Many worlds, on all processors: what the command line and pytest share.
+"""Many worlds, on all processors, for the commands `simulate` and `trace`.
 
 A scenario is known by its place (`package.module:NAME`), so that other processes and the test files that are
 written find it again. What fails is made small here and put into files: the trace, a diagram, a page, a test.

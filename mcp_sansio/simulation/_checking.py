@@ -124,15 +124,19 @@ def _wants(check: type[Checker], kind: str, role: str, report: str) -> bool:
     return kind in check.kinds and told and check.role in ("", role)
 
 
+def violation(trace: Trace, check: type[Checker]) -> Violated | None:
+    """Where a trace breaks a property first; None if it does not."""
+    auditor = Auditor((check,))
+    try:
+        for event in trace:
+            auditor(event)
+        auditor.finish()
+    except Violated as violated:
+        return violated
+    return None
+
+
 def recheck(trace: Trace, checks: Iterable[type[Checker]]) -> list[Violated]:
     """Every violation in a trace, at most one of each property."""
-    found: list[Violated] = []
-    for check in checks:
-        auditor = Auditor((check,))
-        try:
-            for event in trace:
-                auditor(event)
-            auditor.finish()
-        except Violated as violated:
-            found.append(violated)
-    return found
+    found = (violation(trace, check) for check in checks)
+    return [violated for violated in found if violated is not None]

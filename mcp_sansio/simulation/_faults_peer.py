@@ -12,11 +12,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from mcp_sansio._meta import SUBSCRIPTION_ID
 from mcp_sansio._plain import is_array, is_object, member
+from mcp_sansio._subscription import ACKNOWLEDGED
+from mcp_sansio._types import LIST_CHANGED
 
 from ._faults import Fault
 from ._links import Pipe, Rule
-from ._listeners import ACKNOWLEDGED, LIST_CHANGED, SUBSCRIPTION_ID
 from ._tape import Tape
 
 Message: TypeAlias = "dict[str, Any]"

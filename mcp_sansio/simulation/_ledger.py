@@ -14,11 +14,14 @@ import attrs
 import msgspec
 
 import mcp_sansio._trace as kinds
+from mcp_sansio._meta import SUBSCRIPTION_ID
 from mcp_sansio._plain import is_object, member
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import TraceEvent, bytes_of
+from mcp_sansio._types import LIST_CHANGED, TOPIC
 
 from ._ledger_http import Exchanges
-from ._listeners import ACKNOWLEDGED, INITIALIZED, LIST_CHANGED, SUBSCRIPTION_ID, TOPIC, Listeners
+from ._listeners import CANCELLED, INITIALIZED, Listeners
 from ._walks import Walk, Walks, answered
 
 JUMPS = ("jump",)
@@ -29,7 +32,6 @@ NEVER_AGAIN = 1 << 62
 MOST_UNDER_WAY = 64
 """So many messages are remembered between their sending and their arrival."""
 
-Id: TypeAlias = "int | str"
 Items: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -76,7 +78,6 @@ class ClientParty:
     session: bool = False
     declared: bool | None = None
     initialized: bool | None = None
-    initialize: dict[str, Any] | None = None
     rest: dict[str, Any] | None = None
 
     def invalidate(self, event: TraceEvent, reason: str) -> None:
@@ -218,7 +219,6 @@ class Ledger:
         self.phase: str = "chaos"
         self.phases: dict[str, int] = {}
         self.where: list[str] = []
-        self.time: float = 0.0
         self._decode = msgspec.json.Decoder().decode
         self._under_way: dict[str, Any] = {}
         self._object: Any = None
@@ -239,7 +239,6 @@ class Ledger:
     def take(self, event: TraceEvent) -> None:
         """Take the next event in."""
         self.message = self.request = self.owed = None
-        self.time = event.time
         self.where.append(event.node)
         self.client, self.server, self.role = self._parties.get(event.node, NOBODY)
         fold = self._take.get(event.kind)
@@ -380,7 +379,7 @@ class Ledger:
                 self._anew(client, event)
             elif method == "prompts/list":
                 asked.walk = client.walks.asked(asked)
-        elif method == "notifications/cancelled":
+        elif method == CANCELLED:
             self._conclude(client, params.get("requestId"), "cancelled", event)
         elif method == INITIALIZED:
             self.http.tells(event.link)
@@ -413,7 +412,7 @@ class Ledger:
                 if not listen.acknowledged:
                     client.invalidate(event, "acknowledged")
                 listen.acknowledged = listen.acknowledged or honoured is True
-        elif method == "notifications/cancelled":
+        elif method == CANCELLED:
             listen = client.listen
             if listen is not None and key_of(params_of(message).get("requestId")) == key_of(listen.id):
                 self._conclude(client, listen.id, "ended", event)
@@ -477,9 +476,9 @@ class Ledger:
         owed = server.owed.get((event.link, key))
         if "id" not in message:
             server.listeners.noticed(event.link, method, key, event.index)
-            if method == "notifications/cancelled" and owed is not None and not owed.answers:
+            if method == CANCELLED and owed is not None and not owed.answers:
                 owed.cancelled = True
-            elif method == "notifications/cancelled":
+            elif method == CANCELLED:
                 self.http.cancelled(event.link, key)
             elif method == INITIALIZED:
                 self.http.initialized(server, event.link, event.index)

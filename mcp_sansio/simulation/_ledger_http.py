@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from mcp_sansio._meta import VERSION
 from mcp_sansio._trace import TraceEvent
 
 from ._listeners import Listener
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 HTTP = "http"
 """What is noted of a connection that carries exchanges, as it opens."""
-
-VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
 @attrs.define(eq=False)

@@ -11,13 +11,11 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from mcp_sansio._plain import is_object, member
+from mcp_sansio._subscription import ACKNOWLEDGED
+from mcp_sansio._types import LIST_CHANGED, TOPIC
 
-LIST_CHANGED: Final = "notifications/prompts/list_changed"
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 CANCELLED: Final = "notifications/cancelled"
 INITIALIZED: Final = "notifications/initialized"
-SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
-TOPIC: Final = "promptsListChanged"
 
 Key: TypeAlias = "tuple[str, Any]"
 """A connection and the id of a listen request as a key; None for a legacy session."""

@@ -2,8 +2,7 @@
 
 Chaos is when faults strike and the workload works. Then every fault is off and the world must come to rest by
 itself; what must hold when all is quiet is judged; each client asks for the list once more; and it is judged
-again. A run is
-known by its tape: a seed draws one, a record replays it.
+again. A run is known by its tape: a seed draws one, a record replays it.
 """
 
 from __future__ import annotations

@@ -13,10 +13,12 @@ from typing import Any
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._plain import member
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import TraceEvent
+from mcp_sansio._types import LIST_CHANGED
 
 from ._ledger import Asked, ClientParty, Ledger, ServerParty
-from ._listeners import ACKNOWLEDGED, LIST_CHANGED
+from ._listeners import CANCELLED
 
 
 class Situation(StrEnum):
@@ -95,7 +97,7 @@ class Witness:
                 yield from self._change_heard(client, event)
             elif "method" not in message:
                 yield from self._answered(client, message)
-        elif server is not None and message.get("method") == "notifications/cancelled":
+        elif server is not None and message.get("method") == CANCELLED:
             wire_id = member(message.get("params"), "requestId")
             owed = server.owed.get((event.link, (type(wire_id).__name__, wire_id)))
             if owed is not None:

@@ -85,9 +85,9 @@ class World:
 
     `armings` says which faults are armed on a new direction of a connection; `ties` how many ways there are
     to order what happens at the same moment (1: as it was scheduled); `whole` whether a connection is one of
-    messages, of which none is seen in part; `prepare` is done to every node as it
-    starts, before it does anything, so that a variant of it can take its place. `names` are those that can be
-    dialled besides the nodes' own, and say which node that is.
+    messages, of which none is seen in part; `prepare` is done to every node as it starts, before it does
+    anything, so that a variant of it can take its place. `names` are those that can be dialled besides the
+    nodes' own, and say which node that is.
     """
 
     def __init__(self, tape: Tape, *, header: Header | None = None, audit: Audit | None = None) -> None:
@@ -106,12 +106,10 @@ class World:
         self.whole: bool = False
         self.prepare: Callable[[Node], None] = _as_it_is
         self.partitioned: dict[tuple[str, str], float] = {}
-        self.phase: str = "chaos"
         self._audited = 0
         self._stirred = 0.0
         self._heap: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._scheduled = 0
-        self._timers = 0
 
     # --- what it is made of ---
 
@@ -170,7 +168,6 @@ class World:
 
     def enter(self, phase: str) -> None:
         """Begin a phase: "chaos", "calm", "scarred" or "rest"."""
-        self.phase = phase
         self._note(kinds.PHASE, "", "", phase)
 
     def _tell(self, node: str, kind: str, link: str, data: Any) -> None:

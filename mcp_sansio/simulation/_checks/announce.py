@@ -9,9 +9,10 @@ from typing import Any
 import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_array, is_object, member
 from mcp_sansio._trace import TraceEvent
+from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import CLOCKS, Items, Ledger, Owed, ServerParty
-from mcp_sansio.simulation._listeners import LIST_CHANGED, Listener
+from mcp_sansio.simulation._listeners import Listener
 
 SLACK = 0.001
 """Seconds within which things happen at once."""
@@ -131,11 +132,9 @@ class BoundedDelay(Timed):
                     self._since.setdefault(listener, (server, event.time))
 
     def _told(self) -> None:
-        told = [
-            one for one, (server, _) in self._since.items() if one.told[-1:] > [server.versions[-1].index]
-        ]
-        for listener in told:
-            del self._since[listener]
+        for listener, (server, _) in [*self._since.items()]:
+            if self._just(listener, server):
+                del self._since[listener]
 
     def _late(self, now: float) -> str | None:
         for listener, (server, since) in [*self._since.items()]:
@@ -147,6 +146,7 @@ class BoundedDelay(Timed):
 
     @staticmethod
     def _just(listener: Listener, server: ServerParty) -> bool:
+        """Whether the last change has been announced to it."""
         return listener.told[-1:] > [server.versions[-1].index]
 
 
@@ -182,9 +182,8 @@ class BoundedRate(Timed):
         before, last = self._times.get(listener, (-math.inf, -math.inf))
         self._times[listener] = last, now
         quiet = min(server.settings.get("quiet", 0.0), server.settings.get("max_wait", 0.0))
-        first = (
-            before == -math.inf and listener.id is None
-        )  # may have been told what it missed at the handshake
+        # A session may have been told at its handshake what it had missed.
+        first = before == -math.inf and listener.id is None
         listed = self._listed.get(self.ledger.http.talk(listener.link))
         asked = listed is not None and listed >= before
         if now - last >= quiet - SLACK or first or asked or not self.judged(server, listener):

@@ -13,6 +13,7 @@ from mcp_sansio._plain import is_object, member
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, Ledger, key_of, params_of
+from mcp_sansio.simulation._listeners import CANCELLED
 
 LEGS = ("inputResponses", "requestState")
 """The members of a request that say it is a later leg of a multi round-trip."""
@@ -219,7 +220,7 @@ class LateResponses(Checker):
 
     def _cancels(self, event: TraceEvent) -> str | None:
         message = self.ledger.message
-        if message is None or message.get("method") != "notifications/cancelled":
+        if message is None or message.get("method") != CANCELLED:
             return None
         request, wire_id = self.ledger.request, params_of(message).get("requestId")
         if self.ledger.http.carries(event.link) and self.ledger.was not in ("result", "error"):

@@ -6,9 +6,9 @@ from typing import Any
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
+from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger, key_of, tag_of
-from mcp_sansio.simulation._listeners import LIST_CHANGED
 
 
 class TeardownOnce(Checker):

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, Ledger
+from mcp_sansio.simulation._ledger import Ledger
+from mcp_sansio.simulation._ledger_http import is_modern
 from mcp_sansio.simulation._walks import Page
 
 
@@ -106,15 +107,9 @@ class FreshnessArithmetic(Checker):
 
 def _lifetime(page: Page) -> float | None:
     """How long a page is fresh; None if no hint says so and the revision leaves it to the client."""
-    if page.ttl is None and modern(page.asked):
+    if page.ttl is None and is_modern(page.asked.params):
         return 0.0
     return page.ttl
-
-
-def modern(asked: Asked) -> bool:
-    """Whether a request was made under a revision that has cache hints."""
-    meta: Any = asked.params.get("_meta")
-    return isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
 
 
 class StaleOnlyOnError(Checker):

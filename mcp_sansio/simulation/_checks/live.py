@@ -11,9 +11,9 @@ from collections import deque
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
+from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger
-from mcp_sansio.simulation._listeners import LIST_CHANGED
 
 CONVERGED = 400.0
 """Seconds after the end of all trouble within which a client must be up to date: a request that is lost

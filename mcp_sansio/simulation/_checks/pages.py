@@ -8,12 +8,12 @@ import attrs
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._errors import INVALID_REQUEST
+from mcp_sansio._meta import VERSION
 from mcp_sansio._plain import is_array, is_object, member
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Ledger, Owed, ServerParty, key_of
 
-VERSION = "io.modelcontextprotocol/protocolVersion"
 HINTED = ("prompts/list", "server/discover")
 MAY_ASK = ("prompts/get", "resources/read", "tools/call")
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object, member
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import TraceEvent
+from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Ledger, key_of, params_of, tag_of
-from mcp_sansio.simulation._listeners import ACKNOWLEDGED, LIST_CHANGED, Listener
+from mcp_sansio.simulation._listeners import Listener
 
 
 class AcknowledgedFirst(Checker):

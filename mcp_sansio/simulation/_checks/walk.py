@@ -9,9 +9,8 @@ import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
 from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger
+from mcp_sansio.simulation._ledger_http import is_modern
 from mcp_sansio.simulation._walks import Walk
-
-from .fresh import modern
 
 INVALID_PARAMS = -32602
 ACCESSES = ("list", "refresh", "get", "complete")
@@ -73,7 +72,7 @@ def _cut_short(asked: Asked | None) -> str | None:
     if walk is None or not walk.pages or walk.complete:
         return None
     last = walk.pages[-1]
-    if last.cursor == "" and not modern(last.asked):
+    if last.cursor == "" and not is_modern(last.asked.params):
         return None
     return f"a list ends at a page whose nextCursor is {last.cursor!r}"
 

@@ -18,11 +18,11 @@ import msgspec
 import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object
 from mcp_sansio._trace import Trace, TraceEvent, bytes_of
-from mcp_sansio.simulation._checking import Auditor, Checker, Violated
+from mcp_sansio.simulation._checking import Checker, Violated, violation
+from mcp_sansio.simulation._listeners import CANCELLED
 
 PEER = "peer of "
 OTHER = {"client": "server", "server": "client"}
-CANCELLED = "notifications/cancelled"
 LOST = "lost"
 """The fault that stands for messages that passed unrecorded."""
 
@@ -109,14 +109,7 @@ def _verdict(trace: Trace, check: type[Checker], found: set[Evidence]) -> Verdic
     for needed in _needs(check):
         if needed not in found:
             return Verdict(check, needed.value)
-    auditor = Auditor((check,))
-    try:
-        for event in trace:
-            auditor(event)
-        auditor.finish()
-    except Violated as violated:
-        return Verdict(check, None, violated)
-    return Verdict(check)
+    return Verdict(check, violation=violation(trace, check))
 
 
 def _needs(check: type[Checker]) -> Iterator[Evidence]:

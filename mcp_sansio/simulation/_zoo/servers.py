@@ -17,8 +17,8 @@ from mcp_sansio._prompt_server import PromptServer
 from mcp_sansio._request_state import Origin, StateSeal
 from mcp_sansio._server import Server
 from mcp_sansio._stream import Stream
+from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._topics import Listener, Marker
-from mcp_sansio.simulation._listeners import ACKNOWLEDGED
 from mcp_sansio.simulation._scenarios import TORTURE, Scenario
 from mcp_sansio.simulation._server_node import ServerNode
 
