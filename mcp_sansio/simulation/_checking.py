@@ -16,7 +16,8 @@ from typing import ClassVar, cast
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import Trace, TraceEvent
 
-from ._ledger import ClientParty, Ledger
+from ._ledger import Ledger
+from ._parties import ClientParty, ServerParty
 from ._situations import Witness
 
 
@@ -50,6 +51,16 @@ class Checker:
     def client(self) -> ClientParty:
         """The client that the event is at, for properties of that role."""
         return cast("ClientParty", self.ledger.client)
+
+    @property
+    def server(self) -> ServerParty:
+        """The server that the event is at, for properties of that role."""
+        return cast("ServerParty", self.ledger.server)
+
+    def says(self, method: str) -> bool:
+        """Whether the event is a message of this method."""
+        message = self.ledger.message
+        return message is not None and message.get("method") == method
 
     def on_event(self, event: TraceEvent) -> str | None:
         """What is wrong now, or None."""

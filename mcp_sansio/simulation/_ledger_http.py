@@ -19,7 +19,7 @@ from mcp_sansio._trace import TraceEvent
 from ._listeners import Listener
 
 if TYPE_CHECKING:
-    from ._ledger import Asked, ClientParty, Owed, ServerParty
+    from ._parties import Asked, ClientParty, Owed, ServerParty
 
 HTTP = "http"
 """What is noted of a connection that carries exchanges, as it opens."""

@@ -17,8 +17,9 @@ from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio._types import LIST_CHANGED
 
-from ._ledger import Asked, ClientParty, Ledger, ServerParty
+from ._ledger import Ledger
 from ._listeners import CANCELLED
+from ._parties import Asked, ClientParty, ServerParty
 
 
 class Situation(StrEnum):

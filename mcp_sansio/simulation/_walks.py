@@ -17,7 +17,7 @@ from mcp_sansio._structure import SNAPSHOT_DIGEST
 if TYPE_CHECKING:
     from mcp_sansio._trace import TraceEvent
 
-    from ._ledger import Asked
+    from ._parties import Asked
 
 KEPT = 16
 """So many walks of a client are remembered."""

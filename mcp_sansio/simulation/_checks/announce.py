@@ -11,8 +11,9 @@ from mcp_sansio._plain import is_array, is_object, member
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import CLOCKS, Items, Ledger, Owed, ServerParty
+from mcp_sansio.simulation._ledger import CLOCKS, Ledger
 from mcp_sansio.simulation._listeners import Listener
+from mcp_sansio.simulation._parties import Items, Owed, ServerParty
 
 SLACK = 0.001
 """Seconds within which things happen at once."""
@@ -32,8 +33,8 @@ class Announced(Checker):
     role = "server"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
-        if server is None or owed is None or message is None or owed.method != "prompts/list":
+        server, owed, message = self.server, self.ledger.owed, self.ledger.message
+        if owed is None or message is None or owed.method != "prompts/list":
             return None
         items = _whole(owed, message.get("result"))
         told = [listener.told for key, listener in server.listeners.open.items() if key[0] == event.link]
@@ -109,13 +110,13 @@ class BoundedDelay(Timed):
 
     def on_event(self, event: TraceEvent) -> str | None:
         self.passed(event)
-        server, message = self.ledger.server, self.ledger.message
+        server = self.ledger.server
         if event.kind == kinds.COMMAND and server is not None:
             late = self._late(event.time)
             if server.versions[-1].index == event.index:
                 self._changed(server, event)
             return late
-        if event.kind == kinds.SENT and message is not None and message.get("method") == LIST_CHANGED:
+        if event.kind == kinds.SENT and self.says(LIST_CHANGED):
             late = self._late(event.time)
             self._told()
             return late
@@ -166,13 +167,12 @@ class BoundedRate(Timed):
 
     def on_event(self, event: TraceEvent) -> str | None:
         self.passed(event)
-        server, message = self.ledger.server, self.ledger.message
-        if server is None or message is None:
+        server = self.ledger.server
+        if server is None:
             return None
-        method = message.get("method")
-        if event.kind == kinds.TAKEN and method == "prompts/list":
+        if event.kind == kinds.TAKEN and self.says("prompts/list"):
             self._listed[self.ledger.http.talk(event.link)] = event.time
-        elif event.kind == kinds.SENT and method == LIST_CHANGED:
+        elif event.kind == kinds.SENT and self.says(LIST_CHANGED):
             for listener in server.listeners.open.values():
                 if listener.told and listener.told[-1] == event.index:
                     return self._told(server, listener, event.time)
@@ -202,8 +202,8 @@ class OneBit(Checker):
     role = "server"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, message = self.ledger.server, self.ledger.message
-        if server is None or message is None or message.get("method") != LIST_CHANGED or not server.known:
+        server = self.server
+        if not server.known or not self.says(LIST_CHANGED):
             return None
         last = server.versions[-1].index
         for listener in server.listeners.open.values():

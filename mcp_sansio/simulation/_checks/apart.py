@@ -8,7 +8,8 @@ import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger, ServerParty
+from mcp_sansio.simulation._ledger import Ledger
+from mcp_sansio.simulation._parties import Asked, ClientParty, ServerParty
 
 HANDED_OUT = ("updated", "listed", "gone", "failed")
 """The reports that come with a list."""

@@ -12,8 +12,9 @@ import mcp_sansio._trace as kinds
 from mcp_sansio._plain import is_object, member
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, Ledger, key_of, params_of
+from mcp_sansio.simulation._ledger import Ledger, params_of
 from mcp_sansio.simulation._listeners import CANCELLED
+from mcp_sansio.simulation._parties import Asked, key_of
 
 LEGS = ("inputResponses", "requestState")
 """The members of a request that say it is a later leg of a multi round-trip."""

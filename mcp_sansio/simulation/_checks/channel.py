@@ -8,7 +8,8 @@ import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger, key_of, tag_of
+from mcp_sansio.simulation._ledger import Ledger, tag_of
+from mcp_sansio.simulation._parties import Asked, ClientParty, key_of
 
 
 class TeardownOnce(Checker):

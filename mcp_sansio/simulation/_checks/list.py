@@ -7,7 +7,8 @@ from typing import Any
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, ClientParty, Items, Ledger, ServerParty, items_of
+from mcp_sansio.simulation._ledger import Ledger
+from mcp_sansio.simulation._parties import Asked, ClientParty, Items, ServerParty, items_of
 
 
 class Convergence(Checker):

@@ -13,7 +13,8 @@ import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger
+from mcp_sansio.simulation._ledger import Ledger
+from mcp_sansio.simulation._parties import Asked, ClientParty
 
 CONVERGED = 400.0
 """Seconds after the end of all trouble within which a client must be up to date: a request that is lost
@@ -104,7 +105,7 @@ class ProgressUnderChange(Checker):
             self._since.clear()
         elif event.kind != kinds.TAKEN:
             self._since.pop(event.node, None)
-        elif self.ledger.message is not None and self.ledger.message.get("method") == LIST_CHANGED:
+        elif self.says(LIST_CHANGED):
             return self._announced(event)
         return None
 
@@ -132,8 +133,8 @@ class BoundedStaleness(Checker):
     role = "client"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        client, fields = self.ledger.client, event.data[1]
-        asked = None if client is None or not fields["fresh"] else client.first(fields)
+        fields = event.data[1]
+        asked = self.client.first(fields) if fields["fresh"] else None
         walk = None if asked is None else asked.walk
         if walk is None or event.node in self.ledger.clocks:
             return None

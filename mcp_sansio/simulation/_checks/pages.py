@@ -12,7 +12,8 @@ from mcp_sansio._meta import VERSION
 from mcp_sansio._plain import is_array, is_object, member
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Ledger, Owed, ServerParty, key_of
+from mcp_sansio.simulation._ledger import Ledger
+from mcp_sansio.simulation._parties import Owed, ServerParty, key_of
 
 HINTED = ("prompts/list", "server/discover")
 MAY_ASK = ("prompts/get", "resources/read", "tools/call")
@@ -65,8 +66,8 @@ class HonestPages(Checker):
         self._continued: dict[tuple[str, Any], _Chain | None] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
-        if server is None or owed is None or message is None or owed.method != "prompts/list":
+        server, owed, message = self.server, self.ledger.owed, self.ledger.message
+        if owed is None or message is None or owed.method != "prompts/list":
             return None
         cursor = cursor_of(owed.params)
         if event.kind == kinds.TAKEN:
@@ -197,8 +198,8 @@ class Stateless(Checker):
         if event.kind == kinds.NODE:  # a process that starts anew may call its places by other names
             self._pages = {key: seen for key, seen in self._pages.items() if key[2] == FIRST}
             return None
-        server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
-        if server is None or owed is None or message is None or owed.method != "prompts/list":
+        server, owed, message = self.server, self.ledger.owed, self.ledger.message
+        if owed is None or message is None or owed.method != "prompts/list":
             return None
         last = server.versions[-1].index
         if "result" not in message or not server.known or last > owed.index or not modern(owed.params):
@@ -244,8 +245,8 @@ class GuardedState(Checker):
         self._issued: dict[str, _Issued] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, owed, message = self.ledger.server, self.ledger.owed, self.ledger.message
-        if server is None or owed is None or message is None or owed.method != "prompts/get":
+        server, owed, message = self.server, self.ledger.owed, self.ledger.message
+        if owed is None or message is None or owed.method != "prompts/get":
             return None
         if not is_object(message.get("result")):
             return None

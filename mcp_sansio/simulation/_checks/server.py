@@ -10,8 +10,9 @@ from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio._types import LIST_CHANGED
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Ledger, key_of, params_of, tag_of
+from mcp_sansio.simulation._ledger import Ledger, params_of, tag_of
 from mcp_sansio.simulation._listeners import Listener
+from mcp_sansio.simulation._parties import key_of
 
 
 class AcknowledgedFirst(Checker):
@@ -26,8 +27,8 @@ class AcknowledgedFirst(Checker):
     role = "server"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, message = self.ledger.server, self.ledger.message
-        if server is None or message is None or "method" not in message:
+        server, message = self.server, self.ledger.message
+        if message is None or "method" not in message:
             return None
         tag = tag_of(message)
         listener = None if tag is None else server.listeners.open.get((event.link, key_of(tag)))
@@ -63,8 +64,8 @@ class OnlyWhoAsked(Checker):
     role = "server"
 
     def on_event(self, event: TraceEvent) -> str | None:
-        server, message = self.ledger.server, self.ledger.message
-        if server is None or message is None or message.get("method") != LIST_CHANGED:
+        server, message = self.server, self.ledger.message
+        if message is None or not self.says(LIST_CHANGED):
             return None
         tag = tag_of(message)
         listener = server.listeners.open.get((event.link, key_of(tag)))
@@ -143,14 +144,13 @@ class GracefulEnd(Checker):
             del self._closing[event.node]
         elif event.kind == kinds.ENDED:
             return self._ended(event)
-        elif self.ledger.message is not None and self.ledger.message.get("method") == LIST_CHANGED:
+        elif self.says(LIST_CHANGED):
             return "list_changed from a server that was told to shut down"
         return None
 
     def _command(self, event: TraceEvent) -> None:
-        server = self.ledger.server
-        if server is not None and event.data[0] == "close":
-            every = server.listeners.open.values()
+        if event.data[0] == "close":
+            every = self.server.listeners.open.values()
             listening = [one for one in every if one.id is not None and one.ready is not None]
             self._closing[event.node] = [one for one in listening if one.ended is None]
 

@@ -8,8 +8,9 @@ from typing import Any
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import TraceEvent
 from mcp_sansio.simulation._checking import Checker, Level
-from mcp_sansio.simulation._ledger import Asked, ClientParty, Ledger
+from mcp_sansio.simulation._ledger import Ledger
 from mcp_sansio.simulation._ledger_http import is_modern
+from mcp_sansio.simulation._parties import Asked, ClientParty
 from mcp_sansio.simulation._walks import Walk
 
 INVALID_PARAMS = -32602

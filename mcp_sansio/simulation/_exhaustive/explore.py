@@ -27,8 +27,9 @@ from mcp_sansio._versions import MODERN_VERSIONS
 from mcp_sansio.simulation._checking import Auditor, Checker, Violated
 from mcp_sansio.simulation._checks.properties import PROPERTIES
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._ledger import Ledger, Version
+from mcp_sansio.simulation._ledger import Ledger
 from mcp_sansio.simulation._node import Node
+from mcp_sansio.simulation._parties import Version
 from mcp_sansio.simulation._run import Quiescence
 from mcp_sansio.simulation._scenarios import CLIENT, KEYS, SERVER
 from mcp_sansio.simulation._server_node import ServerNode
