@@ -20,7 +20,7 @@ from benchmarks import work
 from benchmarks.peers import remote
 from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
-from benchmarks.peers.sdk_pair import serving_bytes
+from benchmarks.peers.sdk_pair import reply_job, serving_bytes
 
 MODES = {"modern": "auto", "legacy": "legacy"}
 SILENT = "it has no subscriptions, and announces changes to the one client only that is asking at the time"
@@ -136,17 +136,7 @@ async def serving(house: House) -> AsyncGenerator[Callable[..., Awaitable[bytes]
 async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
     """The bytes of a request go in, those of a reply come out."""
     async with serving(House(prompts, page=prompts)) as ask:
-        reply, line = b"", work.ask(method, era)
-
-        async def step() -> None:
-            nonlocal reply
-            reply = await ask(line)
-
-        if era == "legacy":
-            asks, tells = work.initialize()
-            await ask(asks)
-            await ask(tells, replies=False)
-        yield Job(step, lambda: work.seen_reply(reply))
+        yield await reply_job(ask, method, era)
 
 
 # --- footprint ---

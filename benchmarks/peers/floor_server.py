@@ -6,7 +6,6 @@ It knows two methods and a listener. What h11 does is what this library has it d
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ import h11
 
 from benchmarks import work
 from benchmarks.peers.floor_pair import Server, request_of
+from benchmarks.peers.serving import tell
 
 JSON = [("Content-Type", "application/json")]
 EVENTS = [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")]
@@ -111,7 +111,7 @@ async def over_http(server: Editable) -> None:
     loop = asyncio.get_running_loop()
     listening = await loop.create_server(lambda: Exchange(server), "127.0.0.1", 0, backlog=2048)
     port = listening.sockets[0].getsockname()[1]
-    print(json.dumps({"url": f"http://127.0.0.1:{port}/mcp"}), flush=True)
+    tell(f"http://127.0.0.1:{port}/mcp")
     await listening.serve_forever()
 
 

@@ -5,13 +5,11 @@ uvicorn.
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
 import sys
-from typing import Any
 
 from benchmarks import work
 from benchmarks.peers.ours_pair import make_server, prompt
+from benchmarks.peers.serving import tell, under_uvicorn
 from mcp_sansio import Catalogue, Server
 
 
@@ -31,11 +29,6 @@ class Editable:
             self._revision += 1
             self.catalogue.put(prompt(work.EDITED, self._revision), self.render)
         return work.render({"change": change, "focus": focus})
-
-
-def tell(url: str) -> None:
-    """Whoever started this waits for the address."""
-    print(json.dumps({"url": url}), flush=True)
 
 
 def serve(over: str, server: Server) -> None:
@@ -61,18 +54,6 @@ def serve(over: str, server: Server) -> None:
             under_uvicorn(asgi_app(server))
         case _:
             sys.exit(f"there is no {over}")
-
-
-def under_uvicorn(app: Any) -> None:
-    """Serve an ASGI application as uvicorn does by default, without its log, and patient with connections
-    that wait for a turn.
-    """
-    import uvicorn
-
-    listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
-    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_keep_alive=600)
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from benchmarks import work
 from benchmarks.peers import remote
 from benchmarks.peers.footprint import grown, importing, measured
 from benchmarks.peers.job import Job
-from benchmarks.peers.sdk_pair import House, Listeners, rendered, serving_bytes, walk
+from benchmarks.peers.sdk_pair import House, Listeners, rendered, reply_job, serving_bytes, walk
 from benchmarks.peers.sdk_remote import connect
 
 # --- in memory ---
@@ -96,17 +96,7 @@ async def cached_hit(prompts: int, era: str) -> AsyncGenerator[Job]:
 async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Job]:
     """The bytes of a request go in, those of a reply come out."""
     async with serving_bytes(House(prompts, page=prompts).server) as ask:
-        reply, line = b"", work.ask(method, era)
-
-        async def step() -> None:
-            nonlocal reply
-            reply = await ask(line)
-
-        if era == "legacy":
-            asks, tells = work.initialize()
-            await ask(asks)
-            await ask(tells, replies=False)
-        yield Job(step, lambda: work.seen_reply(reply))
+        yield await reply_job(ask, method, era)
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from benchmarks import work
+from benchmarks.peers.job import Job
 
 MODES = {"modern": "auto", "legacy": "legacy"}
 
@@ -206,3 +207,18 @@ async def serving_bytes(server: Server[Any]) -> AsyncGenerator[Callable[..., Awa
 
         yield ask
         running.cancel()
+
+
+async def reply_job(ask: Callable[..., Awaitable[bytes]], method: str, era: str) -> Job:
+    """The bytes of a request go in, those of a reply come out; a legacy session is begun before."""
+    reply, line = b"", work.ask(method, era)
+
+    async def step() -> None:
+        nonlocal reply
+        reply = await ask(line)
+
+    if era == "legacy":
+        asks, tells = work.initialize()
+        await ask(asks)
+        await ask(tells, replies=False)
+    return Job(step, lambda: work.seen_reply(reply))
