@@ -15,7 +15,8 @@ from mcp_sansio import Completion, GetPromptResult, Limits, PageListed, Snapshot
 from ._connection import Connection
 from ._hooks import OnProgress
 from ._loop import Bell, Loop
-from ._session import ConnectedClient, Feed, Waiter
+from ._session import ConnectedClient
+from ._waiting import Feed, Waiter
 
 T = TypeVar("T")
 

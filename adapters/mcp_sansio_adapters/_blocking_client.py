@@ -20,7 +20,8 @@ from ._hooks import logger, value_of
 from ._line import CLOSED
 from ._process import EXITED, Child, ProcessSpec, Restarts
 from ._reactor import Channel, Reactor
-from ._session import Session, Waiter
+from ._session import Session
+from ._waiting import Waiter
 
 GRACE = 2.0
 

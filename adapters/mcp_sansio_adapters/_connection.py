@@ -19,7 +19,8 @@ from ._exceptions import ConnectionFailed, Ending
 from ._hooks import awaited, logger
 from ._loop import Bell, Loop, Tasks
 from ._pump import Pump
-from ._session import Session, Waiter
+from ._session import Session
+from ._waiting import Waiter
 
 
 class Clock:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 from weakref import WeakSet
 
 import attrs
@@ -58,70 +58,7 @@ from ._exceptions import ConnectionFailed, Ending, InputNotGiven, PromptGoneErro
 from ._hooks import Answers, Hooks, OnProgress, RequestAnswer, tell
 from ._pump import Meter, Traffic
 from ._recording import UNRECORDED, Recording
-
-T = TypeVar("T")
-
-
-class Waiter(Generic[T]):
-    """Somebody who waits for the end of one operation. `stop_helper` ends what is done for it meanwhile."""
-
-    def __init__(self, key: Op | CallId, on_progress: OnProgress | None = None) -> None:
-        self.key = key
-        self.on_progress = on_progress
-        self.wake: Callable[[], None] = _nothing
-        self.stop_helper: Callable[[], object] = _nothing
-        self.done = False
-        self._value: T | None = None
-        self._error: BaseException | None = None
-
-    def finish(self, value: T | None = None, error: BaseException | None = None) -> None:
-        """The operation is over."""
-        self._value, self._error, self.done = value, error, True
-        self.stop_helper()
-        self.wake()
-
-    def result(self) -> T:
-        """What came of it; raises what went wrong."""
-        if self._error is not None:
-            raise self._error
-        return cast("T", self._value)
-
-
-class Feed:
-    """The changes of the list for one reader.
-
-    At most one change waits. A reader who is slower than the server gets one that spans all that
-    happened since the last one that he saw; so nothing is lost, and nothing piles up.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.wake: Callable[[], None] = _nothing
-        self._session = session
-        self._seen = session.prompts.snapshot
-        self._latest: Updated | None = None
-        session.feeds.add(self)
-
-    def updated(self, event: Updated) -> None:
-        """A list was published."""
-        self._latest = event
-        self.wake()
-
-    def take(self) -> Updated | None:
-        """The next change; None if nothing has changed. Raises `ConnectionFailed` when none can come."""
-        latest, self._latest = self._latest, None
-        if latest is not None:
-            added, removed, changed = latest.snapshot.difference(self._seen)
-            self._seen = latest.snapshot
-            if added or removed or changed:
-                return Updated(latest.key, latest.epoch, latest.snapshot, added, removed, changed)
-        if self._session.ending is not None and not self._session.closing:
-            raise ConnectionFailed(self._session.ending)
-        return None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the client has been closed, so that no change will come."""
-        return self._session.closing
+from ._waiting import Feed, Waiter, nothing
 
 
 class Session:
@@ -147,7 +84,7 @@ class Session:
         self.loss: Ending | None = None  # set before a wire is told of its end, for what ends with it
         self.closing = False
         self.feeds: WeakSet[Feed] = WeakSet()
-        self.settled: Callable[[], None] = _nothing
+        self.settled: Callable[[], None] = nothing
         self.ask: Callable[[InputNeeded, Waiter[Any]], None] = _nothing_to_ask
         self.serve: Callable[[RequestReceived], None] = _ignore
         self.withdraw: Callable[[IncomingRequest], None] = _ignore
@@ -460,10 +397,6 @@ class ConnectedClient:
         """What has gone over the wire so far."""
         meter, client = self._session.meter, self._session.client
         return Traffic(meter.sent, meter.received, client.messages_sent, client.messages_received)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _ignore(_: object) -> None:

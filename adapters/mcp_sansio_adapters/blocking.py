@@ -32,8 +32,9 @@ from ._options import (
     session_of,
 )
 from ._process import ProcessPolicy, Restarts
-from ._session import ConnectedClient, Feed, Session, Waiter
+from ._session import ConnectedClient, Session
 from ._stdio import claimed_stdio, on_signals
+from ._waiting import Feed, Waiter
 
 __all__ = [
     "BlockingClient",

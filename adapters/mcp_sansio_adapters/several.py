@@ -30,7 +30,7 @@ from ._async_client import AsyncClient
 from ._exceptions import ConnectionFailed, Ending
 from ._line import CLOSED
 from ._loop import Bell, Loop, Tasks
-from ._session import Feed
+from ._waiting import Feed
 
 Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncClient]]
 """Makes a client that is connected for a block, as `open_stdio_client` and its like do."""
