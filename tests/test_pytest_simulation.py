@@ -6,6 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from simulated_variants import DIRTY
+
+from mcp_sansio.simulation import PROPERTIES, Draw, Shrunk, run_seed
+from mcp_sansio_adapters.pytest_simulation import PropertyBroken
 
 pytest_plugins = ["pytester"]
 
@@ -64,12 +68,23 @@ def test_dirty(outcome):
             "* messages, made small: *",
             "* s1 → c1 *1 prompt",
             "* ✗ *C1: *",
-            "It takes these draws:",
-            "    * = * of *",
+            "It takes these draws:*",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.fnmatch_lines(["FAILED *test_dirty[[]113-114[]] - seed 114: C1 *"])
+
+
+@pytest.mark.parametrize(
+    ("needed", "told"),
+    [
+        ((), "It takes these draws: none"),
+        ((("drop", 10, 3), ("delay", 4, 1)), "It takes these draws:\n    drop = 3 of 10\n    delay = 1 of 4"),
+    ],
+)
+def test_a_failure_names_the_draws_that_it_takes(needed: tuple[Draw, ...], told: str) -> None:
+    failed = run_seed(DIRTY, 114, PROPERTIES[:1])
+    assert str(PropertyBroken(failed, Shrunk(failed, failed, 1, needed))).endswith(told)
 
 
 def test_assertions_of_its_own_are_told_as_usual(pytester: pytest.Pytester) -> None:

@@ -74,9 +74,10 @@ class Line:
             self.end("end of input")
 
     def pull(self) -> bytes:
-        """What can be written now; the last of it has been."""
+        """What can be written now; the last of it has been. A turn is due as soon as it is in safe hands, and
+        no sooner: a turn may flush the line, which pulls again.
+        """
         chunks = self.wire.data_to_send()
         self._meter.sent += sum(map(len, chunks))
         self.broken = bool(chunks)
-        self._turn()
         return b"".join(chunks)

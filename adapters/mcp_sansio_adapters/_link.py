@@ -94,6 +94,7 @@ class Link(Line):
     async def _write_all(self) -> None:
         while True:
             data = self.pull()
+            self._turn()
             self._input.ring()  # what was pulled waits no longer, so input may be wanted again
             if data:
                 await self.stream.send(data)
