@@ -1,7 +1,7 @@
 r"""Placeholders in prompt files: which there are, what they declare, what is text, and `\` before them."""
 
 import pytest
-from test_folder import body, parse, problems
+from folder_texts import body, parse, problems
 
 from mcp_sansio import PromptArgument
 from mcp_sansio_adapters.folder.file import MAX_FILE

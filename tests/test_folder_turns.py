@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from test_folder import parse, problems, write
+from folder_texts import parse, problems
+from test_folder import write
 
 from mcp_sansio import (
     AudioContent,

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from folder_texts import body, parse, problems
 from serving import LEGACY, MODERN
-from test_folder import body, names, parse, problems, render, write
+from test_folder import names, render, write
 
 from mcp_sansio import ClientConfig, Implementation, Prompt, PromptArgument, RpcError, TextContent
 from mcp_sansio_adapters import RequestFailed
