@@ -13,6 +13,7 @@ from typing import final
 import attrs
 
 HEAD_SIZE = 200
+_CHUNK = 16_384
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -25,6 +26,47 @@ class Overlong:
 
 
 @final
+class Held:
+    """What has come of something that is not whole yet; only its head, once it is over `limit` bytes.
+
+    `size` counts all that has come. Small pieces are put together where it costs nothing, in chunks that stay
+    where they are until all is there: a buffer that grew to megabytes would be moved again and again.
+    """
+
+    __slots__ = ("_chunks", "_limit", "_tail", "size")
+
+    def __init__(self, limit: int) -> None:
+        self.size = 0
+        self._limit = limit
+        self._chunks: list[bytes] = []
+        self._tail = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """The next bytes."""
+        self.size += len(piece)
+        if self.size > self._limit:
+            self._keep_head(piece)
+            return
+        self._tail += piece
+        if len(self._tail) >= _CHUNK:
+            self._chunks.append(bytes(self._tail))
+            self._tail.clear()
+
+    def take(self) -> bytes:
+        """What is held; then nothing is."""
+        whole = b"".join([*self._chunks, self._tail])
+        self._chunks.clear()
+        self._tail.clear()
+        self.size = 0
+        return whole
+
+    def _keep_head(self, piece: bytes) -> None:
+        begun = self._chunks[0] if self._chunks else self._tail
+        self._tail = bytearray(begun[:HEAD_SIZE] + piece[:HEAD_SIZE])[:HEAD_SIZE]
+        self._chunks.clear()
+
+
+@final
 class LineBuffer:
     r"""Cuts a byte stream into lines of at most `limit` bytes each, as received but for the newline.
 
@@ -33,46 +75,33 @@ class LineBuffer:
     stream was split when it was fed makes no difference.
     """
 
-    __slots__ = ("_at_start", "_head_size", "_held", "_limit", "_size")
+    __slots__ = ("_at_start", "_held", "_limit")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._head_size = min(HEAD_SIZE, limit)
-        self._held = bytearray()  # the unfinished line, or the head of one that is over the limit
-        self._size = 0  # of the unfinished line
+        self._held = Held(limit)  # the unfinished line
         self._at_start = True
 
     def feed(self, data: bytes) -> list[bytes | Overlong]:
         """Take the next bytes and return the lines that they complete, in order."""
         *ends, rest = data.split(b"\n")
         lines = [line for end in ends if (line := self._complete(end)) is not None]
-        self._hold(rest)
+        self._held.add(rest)
         return lines
 
     def finish(self) -> bytes | Overlong | None:
         """The stream is over: return its last line if that came without a newline, else None."""
         return self._complete(b"")
 
-    def _hold(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size <= self._limit:
-            self._held += piece
-        else:
-            self._held += piece[: self._head_size]
-            del self._held[self._head_size :]
-
     def _complete(self, end: bytes) -> bytes | Overlong | None:
         """Finish the current line with `end`; None if it is blank."""
-        if self._size:
-            self._hold(end)
-            line, size = bytes(self._held), self._size
-            self._held.clear()
-            self._size = 0
-        else:
-            line, size = end, len(end)
+        line, size = end, len(end)
+        if self._held.size:
+            self._held.add(end)
+            size, line = self._held.size, self._held.take()
         at_start, self._at_start = self._at_start, False
         if size > self._limit:
-            return Overlong(size, line[: self._head_size])
+            return Overlong(size, line[: min(HEAD_SIZE, self._limit)])
         if at_start:
             line = line.removeprefix(_BOM)
         line = line.removesuffix(b"\r")

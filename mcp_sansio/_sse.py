@@ -12,7 +12,7 @@ from typing import final
 
 import attrs
 
-from ._lines import HEAD_SIZE, Overlong
+from ._lines import HEAD_SIZE, Held, Overlong
 
 MAX_RETRY = 86_400.0
 """How long a server can make a client wait, in seconds: longer ones count as a day."""
@@ -47,8 +47,7 @@ class SseDecoder:
         self.last_id: str | None = None
         self.retry: float | None = None
         self._limit = limit
-        self._held = bytearray()  # the unfinished line, or the head of one that is over the limit
-        self._held_size = 0
+        self._held = Held(limit)  # the unfinished line
         self._after_cr = False
         self._at_start = True
         self._begin()
@@ -63,7 +62,7 @@ class SseDecoder:
         events: list[SseEvent | Overlong] = []
         for piece in data.splitlines(keepends=True):  # of bytes, which end lines with CR, LF and CRLF only
             line = piece.rstrip(b"\r\n")
-            self._hold(line)
+            self._held.add(line)
             if len(line) < len(piece) and (event := self._end_line()) is not None:
                 events.append(event)
         return events
@@ -82,16 +81,8 @@ class SseDecoder:
         self._size = 0
         self._head: bytes | None = None  # how the event began, if it is over the limit
 
-    def _hold(self, piece: bytes) -> None:
-        self._held_size += len(piece)
-        self._held += piece
-        if self._held_size > self._limit:
-            del self._held[HEAD_SIZE:]
-
     def _end_line(self) -> SseEvent | Overlong | None:
-        line, size = bytes(self._held), self._held_size
-        self._held.clear()
-        self._held_size = 0
+        size, line = self._held.size, self._held.take()
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
@@ -108,8 +99,7 @@ class SseDecoder:
             self._data.clear()
         if size > self._limit:
             return
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+        name, value = _split(line)
         if name == b"data" and self._head is None:
             self._data.append(value)
         elif name == b"event":
@@ -126,6 +116,15 @@ class SseDecoder:
         if head is not None:
             return Overlong(size, head)
         return SseEvent(data, kind) if data else None
+
+
+def _split(line: bytes) -> tuple[bytes, bytes]:
+    """A field's name and value: cut once, for a value may have megabytes."""
+    colon = line.find(b":")
+    if colon < 0:
+        return line, b""
+    begin = colon + 2 if line.startswith(b" ", colon + 1) else colon + 1
+    return line[:colon], line[begin:]
 
 
 def encode_event(data: bytes) -> bytes:
