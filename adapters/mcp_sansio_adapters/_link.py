@@ -1,7 +1,8 @@
 """A line for event loops: a reader and a writer, each in a task.
 
-The reader stops while no input is wanted. The writer pulls only when the previous write is done, so what
-waits stays in the machine. The machine is called between awaits, never across one.
+The reader stops while no input is wanted. What there is to write is written at once, as long as the stream
+has room for it; what it leaves is the writer's, and until that is done nothing more is pulled, so what waits
+stays in the machine. The machine is called between awaits, never across one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mcp_sansio import Wire
 
 from ._defaults import now
 from ._line import CLOSED, Line
-from ._loop import Bell, ByteStream, Loop, Tasks
+from ._loop import Bell, ByteStream, Event, Loop, Tasks
 from ._pump import Meter
 
 
@@ -34,7 +35,8 @@ class Link(Line):
         self._input = Bell(loop)
         self._output = Bell(loop)
         self._change = Bell(loop)
-        self._idle = loop.event()
+        self._busy = True  # the writer is at work, or has not begun
+        self._idle: Event | None = None  # while somebody waits for it
         self._stop_writer: Callable[[], object] = _nothing
 
     def start(self, tasks: Tasks) -> None:
@@ -44,10 +46,11 @@ class Link(Line):
 
     def flush(self) -> None:
         """The machine says that the wire has something to do, or has been closed."""
-        if self._idle.is_set() and not self.write_over:
-            self._idle = self._loop.event()
-        self._input.ring()
-        self._output.ring()
+        if not (self._busy or self.write_over):
+            self._busy = self._leaves_some(self.pull()) or self.wire.closed
+        if self._busy:
+            self._output.ring()
+        self._input.ring()  # what was pulled waits no longer, so input may be wanted again
 
     def stop_writing(self) -> None:
         """Write nothing more; `write_over` will be true soon."""
@@ -59,7 +62,9 @@ class Link(Line):
 
     async def drained(self) -> None:
         """Return when all that could be written has been."""
-        await self._idle.wait()
+        if self._busy and not self.write_over:
+            self._idle = self._idle or self._loop.event()
+            await self._idle.wait()
 
     async def until(self, condition: Callable[[], bool], patience: float | None = None) -> None:
         """Return when `condition` holds, or after so many seconds."""
@@ -88,22 +93,33 @@ class Link(Line):
             self.end(f"writing failed: {error}")
         finally:
             self.write_over = True
-            self._idle.set()
+            self._rested()
             self.changed()
 
     async def _write_all(self) -> None:
         while True:
+            if self.broken:
+                await self.stream.finish()
             data = self.pull()
             self._turn()
-            self._input.ring()  # what was pulled waits no longer, so input may be wanted again
-            if data:
-                await self.stream.send(data)
-            elif self.wire.closed:
-                self.end(CLOSED)
-                return
-            else:
-                self._idle.set()
+            self._input.ring()
+            if not (self._leaves_some(data) or data):
+                if self.wire.closed:
+                    self.end(CLOSED)
+                    return
+                self._rested()
                 await self._output.wait()
+
+    def _leaves_some(self, data: bytes) -> bool:
+        """Write what was pulled; whether the writer has to go on with it."""
+        self.broken = bool(data) and not self.stream.begin(data)
+        return self.broken
+
+    def _rested(self) -> None:
+        self._busy = False
+        if self._idle is not None:
+            self._idle.set()
+            self._idle = None
 
 
 def _nothing() -> None:

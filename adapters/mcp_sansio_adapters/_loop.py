@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol, TypeAlias
 
 import attrs
@@ -120,8 +120,14 @@ class ByteStream(Protocol):
         """Some bytes; none at the end."""
         ...
 
-    async def send(self, data: bytes) -> None:
-        """Write all of this."""
+    def begin(self, data: bytes) -> bool:
+        """Write what can be written without waiting; whether that is all. What is left, and what goes wrong,
+        is for `finish`, which has to come before the next `begin`.
+        """
+        ...
+
+    async def finish(self) -> None:
+        """Write what is left."""
 
     async def close(self) -> None:
         """Let go of it; never raises."""
@@ -132,17 +138,25 @@ class Bell:
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._event = loop.event()
+        self._rung = False
+        self._event: Event | None = None  # while somebody waits
 
     def ring(self) -> None:
         """Wake the waiter."""
-        self._event.set()
+        self._rung = True
+        if self._event is not None:
+            self._event.set()
 
     async def wait(self, seconds: float | None = None) -> None:
         """Return at the next ring, or after so many seconds."""
-        await self._loop.wait(self._event, seconds)
-        if self._event.is_set():
-            self._event = self._loop.event()
+        event = self._event = self._loop.event()
+        if self._rung:
+            event.set()
+        try:
+            await self._loop.wait(event, seconds)
+        finally:
+            self._event = None
+        self._rung = False
 
 
 class FdStream:
@@ -152,6 +166,7 @@ class FdStream:
         self._loop = loop
         self._reading = reading
         self._writing = writing
+        self._rest = memoryview(b"")
         self._wait_readable = loop.readable if can_poll(reading) else self._at_once
         self._wait_writable = loop.writable if can_poll(writing) else self._at_once
 
@@ -163,17 +178,24 @@ class FdStream:
             data = read_some(self._reading)
         return data
 
-    async def send(self, data: bytes) -> None:
-        """Write all of this. Mostly there is room, and the loop is not asked; but now and then it is, so that
+    def begin(self, data: bytes) -> bool:
+        """Mostly there is room for all of it, and the loop is not asked; but there is an end to that, so that
         others get their turn.
         """
-        rest, ahead = memoryview(data), 0
-        while rest:
-            if ahead >= AHEAD or not has_room(self._writing):
-                await self._wait_writable(self._writing)
-                ahead = 0
-            written = write_some(self._writing, rest)
-            rest, ahead = rest[written:], ahead + written
+        self._rest, ahead = memoryview(data), len(data) - AHEAD
+        with suppress(OSError):  # it comes again in `finish`
+            while len(self._rest) > max(ahead, 0) and has_room(self._writing):
+                self._write()
+        return not self._rest
+
+    async def finish(self) -> None:
+        """Write what is left."""
+        while self._rest:
+            await self._wait_writable(self._writing)
+            self._write()
+
+    def _write(self) -> None:
+        self._rest = self._rest[write_some(self._writing, self._rest) :]
 
     async def close(self) -> None:
         """Nothing to do."""

@@ -66,6 +66,9 @@ class _Loop:
         return asyncio.Event()
 
     async def wait(self, event: Event, seconds: float | None) -> None:
+        if seconds is None:
+            await event.wait()
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await event.wait()
@@ -202,8 +205,12 @@ class _Streams(ByteStream):
     async def receive(self) -> bytes:
         return await self._reader.read(READ_SIZE)
 
-    async def send(self, data: bytes) -> None:
+    def begin(self, data: bytes) -> bool:
+        transport = self._writer.transport
         self._writer.write(data)
+        return not (transport.get_write_buffer_size() or transport.is_closing())
+
+    async def finish(self) -> None:
         await self._writer.drain()
 
     async def close(self) -> None:

@@ -169,14 +169,19 @@ class _Stream(ByteStream):
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self._stream = stream
+        self._rest = b""
 
     async def receive(self) -> bytes:
         with _os_errors():
             return bytes(await self._stream.receive_some(READ_SIZE))
 
-    async def send(self, data: bytes) -> None:
+    def begin(self, data: bytes) -> bool:
+        self._rest = data  # trio writes nothing without a checkpoint
+        return False
+
+    async def finish(self) -> None:
         with _os_errors():
-            await self._stream.send_all(data)
+            await self._stream.send_all(self._rest)
 
     async def close(self) -> None:
         await self._stream.aclose()
