@@ -45,8 +45,13 @@ class LineBuffer:
     def feed(self, data: bytes) -> list[bytes | Overlong]:
         """Take the next bytes and return the lines that they complete, in order."""
         *ends, rest = data.split(b"\n")
-        lines = [line for end in ends if (line := self._complete(end)) is not None]
-        self._hold(rest)
+        lines: list[bytes | Overlong] = []
+        for end in ends:
+            line = self._complete(end)
+            if line is not None:
+                lines.append(line)
+        if rest:
+            self._hold(rest)
         return lines
 
     def finish(self) -> bytes | Overlong | None:
