@@ -218,6 +218,8 @@ def _conversion(hint: Any) -> Convert | None:
 
 def _conversion_by_form(parts: tuple[Any, ...]) -> Convert | None:
     """What becomes of a value of one of several kinds, told apart by what msgspec has made of it."""
+    if all(map(attrs.has, parts)):
+        return _build
     steps = [(_form(part), convert) for part in parts if (convert := _conversion(part)) is not None]
 
     def convert_one(value: Any) -> Any:
@@ -283,7 +285,7 @@ def _class_unstructurer(cls: Class, converter: cattrs.Converter, version: str) -
     def unstructure(value: Any) -> dict[str, Any]:
         if not expressible:
             raise Inexpressible(f"{version} has no content of type {tag!r}")
-        members = to_members(checked(value, cls, cls.__name__))
+        members = to_members(value if value.__class__ is cls else checked(value, cls, cls.__name__))
         return members if tag is None else {"type": tag, **members}
 
     return unstructure

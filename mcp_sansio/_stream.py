@@ -185,14 +185,16 @@ class Stream:
         self, message: bytes, wire_id: RequestId | None, outlet: Outlet | None, batch: BatchReply | None
     ) -> None:
         """Send a response; one of a batch waits for the others, and counts as output that waits."""
-        if batch is None:
-            if outlet is None and wire_id is not None:
+        if batch is not None:
+            batch.parts.append(message)
+            self._pending += len(message) if outlet is None else 0
+            self.flush(batch)
+        elif outlet is not None:
+            outlet.put(Send(message, None, wire_id))
+        else:
+            if wire_id is not None:
                 self._unwritten[wire_id] = self._unwritten.get(wire_id, 0) + 1
-            self.send(Send(message, None, wire_id), outlet)
-            return
-        batch.parts.append(message)
-        self._pending += len(message) if outlet is None else 0
-        self.flush(batch)
+            self.post(Send(message, None, wire_id))
 
     def post(self, entry: Send | Marker) -> None:
         """Queue something to be written, as soon as there is a carrier."""
