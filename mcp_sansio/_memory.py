@@ -55,11 +55,6 @@ class PageRead:
     frame: bytes
     begin: int = 0
 
-    @property
-    def text(self) -> bytes:
-        """The items, with the bracket that ends them."""
-        return b",".join(self.page.items) + b"]"
-
 
 class Memory:
     """What the last walk read, and what has been recognized since."""
@@ -125,9 +120,9 @@ class Memory:
         begin, old = before.begin, before.page.items
         if not begin:
             return before if before.frame == raw else None
-        text = before.text
-        if raw.startswith(text, begin):
-            frame = _frame(raw, begin, begin + len(text) - 1)
+        text = b",".join(old)
+        if raw.startswith(text, begin) and raw.startswith(b"]", begin + len(text)):
+            frame = _frame(raw, begin, begin + len(text))
             if frame == before.frame:
                 return before
             first = last = len(old)
@@ -135,7 +130,7 @@ class Memory:
         else:
             end = raw.rfind(before.frame[begin + 1 : begin + 1 + _MARK])
             frame = _frame(raw, begin, end)
-            first, last, middle = _difference(old, text, raw[begin : end + 1])
+            first, last, middle = _difference(old, text + b"]", raw[begin : end + 1])
         try:
             frame.decode()
             middle.decode()
