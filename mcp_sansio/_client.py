@@ -421,6 +421,8 @@ class Client(MachineBase):
     # notifications
 
     def _notified(self, message: Notification, now: float) -> None:
+        if self.channels.again(message, now):
+            return
         try:
             params = params_of(message.params)
         except InvalidMessage as error:
@@ -432,7 +434,7 @@ class Client(MachineBase):
                 self.emit(Diagnostic("bad-progress", problem))
         elif message.method == "notifications/cancelled":
             self._cancelled(params, now)
-        elif not self.channels.notified(message.method, params, now):
+        elif not self.channels.notified(message, params, now):
             self.emit(NotificationReceived(message.method, params))
 
     def _cancelled(self, params: Mapping[str, Any], now: float) -> None:

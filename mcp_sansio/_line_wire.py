@@ -83,7 +83,7 @@ class LineWire:
     def data_to_send(self) -> list[bytes]:
         """Every message that may leave now, as buffers to be written in this order."""
         chunks, self._last = self._last, []
-        carries = self._carries()
+        carries = self._state is not _CLOSED and self._endpoint.carried_by(self._carrier)
         if carries:
             self._pull(chunks)
         if (not carries or self._endpoint.done) and self._state is not _CLOSED:
@@ -121,7 +121,7 @@ class LineWire:
         self._state = CHANNEL.next(self._state, event)
 
     def _deliver(self, line: bytes | Overlong, now: float) -> None:
-        if not self._carries():
+        if self._state is _CLOSED or not self._endpoint.carried_by(self._carrier):
             return
         if self._on_message is not None:
             self._on_message(MessagePassed(False, line.head if isinstance(line, Overlong) else line))
