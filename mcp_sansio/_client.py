@@ -359,7 +359,8 @@ class Client(MachineBase):
 
     def _post(self, entry: Call | Outgoing, *, urgent: bool = False) -> None:
         (self._urgent if urgent else self._outbox).append(entry)
-        self._wake()
+        if self._carrier is not None:
+            self.wake(self._carrier.wire)
 
     def _next_entry(self) -> Call | Outgoing | None:
         if self._urgent:

@@ -122,9 +122,7 @@ def unstructure(value: Any, version: str) -> Any:
     attrs value, tuple or mapping where it should be.
     """
     cls: Class = value.__class__
-    if not attrs.has(cls):
-        raise LocalProtocolError(f"expected an attrs value, got {cls.__name__}")
-    plain = unstructurer(version)(value)
+    plain = unstructurer(version, cls)(value)
     if _keeps_extra(cls) and value.extra != {}:
         plain.update(_checked_extra(cls, value.extra))
     return plain
