@@ -24,6 +24,9 @@ from ._machine import MachineBase
 from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
 from ._tables import CALL, CallInput, CallState
 
+_SENT = CallState.SENT  # an attribute of an enum costs as much as a call
+_PULL, _ANSWER = CallInput.PULL, CallInput.ANSWER
+
 RESERVED_META = ("progressToken", VERSION, CLIENT_INFO, CLIENT_CAPABILITIES)
 """`_meta` members of a request that only the endpoint itself writes."""
 
@@ -104,7 +107,7 @@ def _object(members: bytes) -> bytes | None:
 
 
 def _joined(*members: bytes) -> bytes:
-    return b",".join(part for part in members if part)
+    return b",".join(filter(None, members))
 
 
 def cancellation(wire_id: RequestId) -> Send:
@@ -170,7 +173,7 @@ class Calls:
         self._machine = machine
         self._limits = limits
         self._abandoned = abandoned
-        self._by_id: dict[CallId, Call] = {}
+        self._by_id: dict[int, Call] = {}
         self._by_wire: dict[int, Call] = {}
         self._wire_ids = 0
 
@@ -194,7 +197,7 @@ class Calls:
         check_method(method)
         limits, identity = limits or self._limits, self._machine.new_call_id()
         call = Call(identity, 0, method, members, meta, limits, owner, op, progress, urgent, recognizes)
-        self._by_id[identity] = call
+        self._by_id[identity.number] = call
         self._start_leg(call, self._machine.tick(now))
         return call
 
@@ -210,9 +213,10 @@ class Calls:
         self._arm(call)
 
     def _arm(self, call: Call) -> None:
-        ends = [end for end in (call.quiet_at, call.total_at) if end is not None]
-        if ends:
-            self._machine.set_timer(self._timed_out, min(ends), call)
+        quiet, total = call.quiet_at, call.total_at
+        end = quiet if total is None or (quiet is not None and quiet < total) else total
+        if end is not None:
+            self._machine.set_timer(self._timed_out, end, call)
 
     def _timed_out(self, key: Hashable, now: float) -> None:
         call = cast("Call", key)  # set by `_arm` alone
@@ -227,12 +231,12 @@ class Calls:
 
     def find(self, identity: CallId) -> Call | None:
         """The call, unless it has ended."""
-        return self._by_id.get(identity)
+        return self._by_id.get(identity.number)
 
     def answered(self, wire_id: RequestId | None) -> Call | None:
         """The call that a reply with this id is for; None for an unknown or late one."""
         call = self._by_wire.get(wire_id) if type(wire_id) is int else None
-        return call if call is not None and call.state is CallState.SENT else None
+        return call if call is not None and call.state is _SENT else None
 
     def recognizes(self, wire_id: RequestId, result: bytes) -> bool:
         """Whether `result` is known to be a well-formed and complete reply to this request."""
@@ -244,7 +248,7 @@ class Calls:
 
     def pulled(self, call: Call) -> None:
         """The wire has taken the call's current leg."""
-        call.state = CALL.next(call.state, CallInput.PULL)
+        call.state = CALL.next(call.state, _PULL)
 
     def ask(self, call: Call, requests: Mapping[str, Any] | None, request_state: str | None) -> None:
         """The peer wants input before it goes on; the clocks stop while somebody thinks."""
@@ -289,9 +293,9 @@ class Calls:
 
     def end(self, call: Call, how: CallInput, outcome: Outcome, now: float) -> None:
         """End a call, once, and tell whoever owns it."""
-        owed = call.state is CallState.SENT and how in (CallInput.CANCEL, CallInput.TIMEOUT)
+        owed = how is not _ANSWER and call.state is _SENT and how in (CallInput.CANCEL, CallInput.TIMEOUT)
         call.state = CALL.next(call.state, how)
-        del self._by_id[call.id]
+        del self._by_id[call.id.number]
         del self._by_wire[call.wire_id]
         self._machine.cancel_timer(self._timed_out, call)
         if owed:

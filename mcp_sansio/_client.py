@@ -68,6 +68,8 @@ from ._tables import CallInput, CallState
 from ._types import Implementation, InputRequired
 from ._versions import Era, supports
 
+_QUEUED, _LEGACY = CallState.QUEUED, Era.LEGACY  # an attribute of an enum costs as much as a call
+
 _OWN_REQUESTS = ("initialize", "subscriptions/listen")
 _OWN_NOTIFICATIONS = ("notifications/initialized", "notifications/cancelled")
 """What changes the state that is kept here; `server/discover` and `ping` do not, so that anybody may ask."""
@@ -86,6 +88,14 @@ class Client(MachineBase):
         self.done: bool = False
         self.messages_sent: int = 0
         self.messages_received: int = 0
+        self.era: Era | None = None
+        """The server's era; None until it is known."""
+        self.version: str | None = None
+        """The negotiated revision; None until it is known."""
+        self.capabilities: Mapping[str, Any] = {}
+        """What the server declared, in `initialize` or `server/discover`."""
+        self.server_info: Implementation | None = None
+        """What the server says that it is; for display only."""
         self._layers = layers
         self._carrier: Carrier | None = None
         self._urgent: deque[Call | Outgoing] = deque()
@@ -100,26 +110,6 @@ class Client(MachineBase):
             layer.bind(self)
 
     # --- what is known of the server ---
-
-    @property
-    def era(self) -> Era | None:
-        """The server's era; None until it is known."""
-        return self._negotiator.era
-
-    @property
-    def version(self) -> str | None:
-        """The negotiated revision; None until it is known."""
-        return self._negotiator.version
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the server declared, in `initialize` or `server/discover`."""
-        return self._negotiator.capabilities
-
-    @property
-    def server_info(self) -> Implementation | None:
-        """What the server says that it is; for display only."""
-        return self._negotiator.server_info
 
     def channel(self, topic: str) -> bool | None:
         """Whether changes of `topic` are announced; None while that is being found out."""
@@ -285,11 +275,12 @@ class Client(MachineBase):
     def next_outgoing(self) -> Outgoing | None:
         """The next message for the wire."""
         while (entry := self._next_entry()) is not None:
-            if _waits(entry):
-                self._calls.pulled(entry)
-                self.messages_sent += 1
-                return entry.message(self._negotiator.meta)
-            if not isinstance(entry, Call) and not self._is_unwritable(entry):
+            if isinstance(entry, Call):
+                if entry.state is _QUEUED:
+                    self._calls.pulled(entry)
+                    self.messages_sent += 1
+                    return entry.message(self._negotiator.meta)
+            elif not self._is_unwritable(entry):
                 self.messages_sent += isinstance(entry, Send)
                 return entry
         return None
@@ -349,7 +340,7 @@ class Client(MachineBase):
         """Layers first: what they wait for is theirs to end, with what they know. Requests end here; what
         asks for no reply still leaves, if it was free to.
         """
-        may_leave = self._negotiator.ready
+        may_leave = self.era is not None
         for layer in self._layers:
             layer.finished(reason, now)
         self._negotiator.close()
@@ -368,12 +359,13 @@ class Client(MachineBase):
 
     def _post(self, entry: Call | Outgoing, *, urgent: bool = False) -> None:
         (self._urgent if urgent else self._outbox).append(entry)
-        self._wake()
+        if self._carrier is not None:
+            self.wake(self._carrier.wire)
 
     def _next_entry(self) -> Call | Outgoing | None:
         if self._urgent:
             return self._urgent.popleft()
-        if self._outbox and self._negotiator.ready:
+        if self._outbox and self.era is not None:
             return self._outbox.popleft()
         return None
 
@@ -403,7 +395,7 @@ class Client(MachineBase):
             self._late(message.id)
             return
         try:
-            head = self.era is not Era.LEGACY and message.result is not call.recognized
+            head = self.era is not _LEGACY and message.result is not call.recognized
             kind = result_head(message.result) if head else "complete"
             if kind == "input_required":
                 self._rounds.asked(call, structure(InputRequired, message.result), now)
@@ -430,6 +422,8 @@ class Client(MachineBase):
     # notifications
 
     def _notified(self, message: Notification, now: float) -> None:
+        if self.channels.again(message, now):
+            return
         try:
             params = params_of(message.params)
         except InvalidMessage as error:
@@ -441,7 +435,7 @@ class Client(MachineBase):
                 self.emit(Diagnostic("bad-progress", problem))
         elif message.method == "notifications/cancelled":
             self._cancelled(params, now)
-        elif not self.channels.notified(message.method, params, now):
+        elif not self.channels.notified(message, params, now):
             self.emit(NotificationReceived(message.method, params))
 
     def _cancelled(self, params: Mapping[str, Any], now: float) -> None:
@@ -471,4 +465,4 @@ class Client(MachineBase):
 
 def _waits(entry: Call | Outgoing) -> TypeGuard[Call]:
     """Whether an entry of the outbox is a call that has neither left nor ended."""
-    return isinstance(entry, Call) and entry.state is CallState.QUEUED
+    return isinstance(entry, Call) and entry.state is _QUEUED

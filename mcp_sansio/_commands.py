@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 @attrs.define(eq=False, kw_only=True)
 class Command(abc.ABC):
     """A command under way: `began` is when it was given, `members` and `meta` are those of its params,
-    encoded, and `limits` are its own, if it has any; `call` is its request, if it has had one, `timed`
-    whether a timer has been set for it, and `late` what becomes of it if it waits too long for a request.
+    encoded, and `limits` are its own, if it has any; `op` is its handle, `call` its request, if it has had
+    one, `timed` whether a timer has been set for it, and `late` what becomes of it if it waits too long for a
+    request.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Command(abc.ABC):
     limits: Limits | None = None
     meta: bytes = b""
     progress: bool = False
+    op: Op = attrs.field(init=False)
     call: CallId | None = None
     timed: bool = False
     late: TimedOut = attrs.field(default=TimedOut("total", 0.0))
@@ -59,34 +61,36 @@ class Commands:
     def __init__(self, listing: Listing, owner: Owner) -> None:
         self._listing = listing
         self._owner = owner
-        self._commands: dict[Op, Command] = {}
+        self._commands: dict[int, Command] = {}  # by the number of the op, whose own hash is a call
 
     def bind(self, client: Client) -> None:
         """Called once, by the layer."""
         self._client = client
 
     def __iter__(self) -> Iterator[Op]:
-        return iter([*self._commands])
+        return iter([command.op for command in self._commands.values()])
 
     def find(self, op: Op | None) -> Command | None:
         """The command, unless it has ended."""
-        return None if op is None else self._commands.get(op)
+        return None if op is None else self._commands.get(op.number)
 
     def begin(self, op: Op, command: Command, now: float) -> None:
         """Carry a command out."""
-        self._commands[op] = command
+        command.op = op
+        self._commands[op.number] = command
         self.send(op, now)
 
     def send(self, op: Op, now: float) -> None:
         """Make the request of a command, for the first time or again; wait if that cannot be now."""
-        command, client = self._commands[op], self._client
+        command, client = self._commands[op.number], self._client
         gate = self._gate(command)
         if gate is not None and not client.recheck(now):
             self.fail(op, gate, now)
-        elif gate is not None or not self._listing.ready:
+        elif gate is not None or client.era is None:
             self._wait(op, command, now)
         else:
-            self._untimed(op, command)
+            if command.timed:
+                self._untimed(op, command)
             command.call = client.open_call(
                 command.method,
                 command.prepare(client),
@@ -100,13 +104,14 @@ class Commands:
 
     def send_again(self, op: Op, now: float) -> None:
         """Have the request made once more, but not now, inside its loss."""
-        command = self._commands[op]
+        command = self._commands[op.number]
         command.call, command.timed = None, True
         self._client.set_timer(self._send_again, now, op)
 
     def opened(self, now: float) -> None:
         """The era is known: go on with what waited for it."""
-        for op, command in [*self._commands.items()]:
+        for command in [*self._commands.values()]:
+            op = command.op
             if command.call is None or self._gate(command) is not None:
                 self._client.cancel_timer(self._send_again, op)
                 self.send(op, now)
@@ -117,10 +122,12 @@ class Commands:
             self.fail(op, outcome, now)
             return
         try:
-            event = self._commands[op].read(op, outcome.raw)
+            command = self._commands[op.number]
+            event = command.read(op, outcome.raw)
         except InvalidMessage as error:
             self.fail(op, InvalidReply(str(error)), now)
             return
+        command.call = None  # which has ended
         self.end(op, event, now)
 
     def fail(self, op: Op, failure: Failure, now: float) -> None:
@@ -129,20 +136,20 @@ class Commands:
 
     def end(self, op: Op, event: Event, now: float) -> None:
         """End a command by `event`, and its request with it."""
-        command = self._commands.pop(op)
-        self._untimed(op, command)
+        command = self._commands.pop(op.number)
+        if command.timed:
+            self._untimed(op, command)
         if command.call is not None:
             self._client.cancel(command.call, now)
         self._client.emit(event)
 
     def _untimed(self, op: Op, command: Command) -> None:
-        if command.timed:
-            for timer in (self._expired, self._send_again):
-                self._client.cancel_timer(timer, op)
-            command.timed = False
+        for timer in (self._expired, self._send_again):
+            self._client.cancel_timer(timer, op)
+        command.timed = False
 
     def _gate(self, command: Command) -> NotSupported | None:
-        return self._listing.gate() or (command.gate(self._client) if self._listing.ready else None)
+        return self._listing.gate() or (None if self._client.era is None else command.gate(self._client))
 
     def _limits(self, command: Command, now: float) -> Limits:
         """The total clock runs from the command on, the quiet one from the request."""
@@ -168,7 +175,7 @@ class Commands:
 
     def _expired(self, key: Hashable, now: float) -> None:
         op = cast("Op", key)
-        self.fail(op, self._commands[op].late, now)
+        self.fail(op, self._commands[op.number].late, now)
 
     def _send_again(self, key: Hashable, now: float) -> None:
         self.send(cast("Op", key), now)

@@ -24,7 +24,7 @@ from ._types import (
     TextContent,
 )
 
-_BLOCKS = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
+_PARTS = (str, TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 
 
 @attrs.frozen
@@ -60,7 +60,11 @@ def as_result(rendered: object) -> GetPromptResult:
     """The result that a function's return value stands for; `LocalProtocolError` if it stands for none."""
     if isinstance(rendered, GetPromptResult):
         return rendered
-    if isinstance(rendered, Sequence) and not isinstance(rendered, str | bytes):
+    if (
+        not isinstance(rendered, _PARTS)
+        and isinstance(rendered, Sequence)
+        and not isinstance(rendered, bytes)
+    ):
         return GetPromptResult(tuple(_message(part) for part in cast("Sequence[object]", rendered)))
     return GetPromptResult((_message(rendered),))
 
@@ -68,6 +72,6 @@ def as_result(rendered: object) -> GetPromptResult:
 def _message(part: object) -> PromptMessage:
     if isinstance(part, PromptMessage):
         return part
-    if isinstance(part, (str, *_BLOCKS)):
+    if isinstance(part, _PARTS):
         return user(part)
     raise LocalProtocolError(f"a prompt returned {type(part).__name__}, which is no message")

@@ -16,6 +16,8 @@ from ._lines import LineBuffer, Overlong
 from ._passing import MessagePassed, OnMessage
 from ._tables import CHANNEL, Channel, ChannelInput
 
+_OPEN, _CLOSED = Channel.OPEN, Channel.CLOSED  # an attribute of an enum costs as much as a call
+
 MAX_LINE = 32 * 1024 * 1024
 MAX_HEARD = 1000
 """How long a notification may be, in bytes, that is kept."""
@@ -53,16 +55,16 @@ class LineWire:
     @property
     def closed(self) -> bool:
         """Whether nothing will be read or written any more."""
-        return self._state is Channel.CLOSED
+        return self._state is _CLOSED
 
     @property
     def want_read(self) -> bool:
         """Whether input is welcome; false while too much output waits, and after the end."""
-        return self._state is Channel.OPEN and self._endpoint.want_read
+        return self._state is _OPEN and self._endpoint.want_read
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take bytes in; what they make of messages is processed before this returns."""
-        if self._state is Channel.OPEN:
+        if self._state is _OPEN:
             for line in self._lines.feed(data):
                 self._deliver(line, now)
 
@@ -70,7 +72,7 @@ class LineWire:
         """The peer has finished. A complete last line counts without its newline, for no part of a
         message is a message.
         """
-        if self._state is not Channel.OPEN or not self._carries:
+        if self._state is not _OPEN or not self._carries():
             return
         rest = self._lines.finish()
         if rest is not None:
@@ -81,10 +83,10 @@ class LineWire:
     def data_to_send(self) -> list[bytes]:
         """Every message that may leave now, as buffers to be written in this order."""
         chunks, self._last = self._last, []
-        carries = self._carries
+        carries = self._state is not _CLOSED and self._endpoint.carried_by(self._carrier)
         if carries:
             self._pull(chunks)
-        if (not carries or self._endpoint.done) and not self.closed:
+        if (not carries or self._endpoint.done) and self._state is not _CLOSED:
             self._move(ChannelInput.CLOSE)
             self._move(ChannelInput.DRAINED)
         return chunks
@@ -96,22 +98,21 @@ class LineWire:
                     self._on_message(MessagePassed(True, out.data))
                 chunks += (out.data, b"\n")
 
-    @property
     def _carries(self) -> bool:
-        return self._state is not Channel.CLOSED and self._endpoint.carried_by(self._carrier)
+        return self._state is not _CLOSED and self._endpoint.carried_by(self._carrier)
 
     def close(self, now: float) -> None:
         """No more input, and no output but what is queued: `closed` turns true when that has been drained.
         Requests that are not answered yet are dropped.
         """
         self._move(ChannelInput.CLOSE)
-        if self._carries:
+        if self._carries():
             self._pull(self._last)
             self._endpoint.detach("closed", now)
 
     def abort(self, now: float, reason: str = "aborted") -> None:
         """End at once, what is queued included."""
-        if self._carries:
+        if self._carries():
             self._endpoint.fail(reason, now)
         self._last.clear()
         self._move(ChannelInput.ABORT)
@@ -120,7 +121,7 @@ class LineWire:
         self._state = CHANNEL.next(self._state, event)
 
     def _deliver(self, line: bytes | Overlong, now: float) -> None:
-        if not self._carries:
+        if self._state is _CLOSED or not self._endpoint.carried_by(self._carrier):
             return
         if self._on_message is not None:
             self._on_message(MessagePassed(False, line.head if isinstance(line, Overlong) else line))

@@ -84,9 +84,15 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> list[bytes | Overlong]:
         """Take the next bytes and return the lines that they complete, in order."""
-        *ends, rest = data.split(b"\n")
-        lines = [line for end in ends if (line := self._complete(end)) is not None]
-        self._held.add(rest)
+        lines: list[bytes | Overlong] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:  # `split` would look at each byte by itself
+            line = self._complete(data[start:end])
+            if line is not None:
+                lines.append(line)
+            start = end + 1
+        if start < len(data):
+            self._held.add(data[start:])
         return lines
 
     def finish(self) -> bytes | Overlong | None:

@@ -306,8 +306,9 @@ class Listing:
 
     def _take_over(self) -> None:
         """The walk that starts is also the one that an eager walk which failed is to be tried again by."""
-        self._client.cancel_timer(self._retry)
-        self._eager, self._retrying = self._eager or self._retrying, False
+        if self._retrying:
+            self._client.cancel_timer(self._retry)
+            self._eager, self._retrying = True, False
 
     def _first_page(self, now: float, *, restarted: bool) -> None:
         """Ask for the first page. What has been announced so far is thereby acted on, whoever asked first."""
@@ -358,13 +359,14 @@ class Listing:
         return self._client.era is Era.LEGACY and walk.cursor == "" and walk.collector.repeats()
 
     def _limit(self, collector: Collector, *, more: bool) -> str | None:
-        limits = {
-            "items": collector.items > self.config.max_items,
-            "bytes": collector.bytes > self.config.max_bytes,
-            "pages": more and collector.pages >= self.config.max_pages,
-            "no-progress": more and collector.idle >= self.config.no_progress,
-        }
-        return next((reason for reason, reached in limits.items() if reached), None)
+        config = self.config
+        if collector.items > config.max_items:
+            return "items"
+        if collector.bytes > config.max_bytes:
+            return "bytes"
+        if more and collector.pages >= config.max_pages:
+            return "pages"
+        return "no-progress" if more and collector.idle >= config.no_progress else None
 
     def _publish(self, walk: _Running, now: float) -> None:
         undisturbed = self._live and walk.epoch == self.epoch  # a channel that comes or goes raises the epoch

@@ -57,7 +57,8 @@ class MachineBase:
 
     def tick(self, now: float) -> float:
         """`now`, clamped so that time never goes backwards."""
-        self._clock = max(self._clock, now)
+        if now > self._clock:  # noqa: PLR1730 - `max` would be another call
+            self._clock = now
         return self._clock
 
     def wake(self, wire: Port) -> None:

@@ -42,23 +42,18 @@ class ListSpec:
 
 @attrs.frozen(eq=False)
 class PageRead:
-    """A page that has been read. `values` are its items, as far as they could be read, and `names` theirs;
-    `problems` say what is wrong with the others. `frame` is the page with one number in place of its items,
-    which stands at `begin`. Where their text cannot be found, or not all are good, `begin` is 0, and the
-    frame is the page, or nothing.
+    """A page that has been read. `values` are its items, as far as they could be read, and `named` the same
+    by name; `problems` say what is wrong with the others. `frame` is the page with one number in place of its
+    items, which stands at `begin`. Where their text cannot be found, or not all are good, `begin` is 0, and
+    the frame is the page, or nothing.
     """
 
     page: Page
     values: tuple[Any, ...]
-    names: tuple[str, ...]
+    named: Mapping[str, Any]
     problems: tuple[str, ...]
     frame: bytes
     begin: int = 0
-
-    @property
-    def text(self) -> bytes:
-        """The items, with the bracket that ends them."""
-        return b",".join(self.page.items) + b"]"
 
 
 class Memory:
@@ -85,7 +80,7 @@ class Memory:
         if self._recognized is not None and self._recognized[0] is raw:
             return self._recognized[1]
         page = structure_page(raw, self._spec.key)
-        values, names, problems = self._structure(index, 0, page.items[:room], self._known())
+        values, problems = self._structure(index, 0, page.items[:room], self._known())
         text = b",".join(page.items) + b"]"
         begin = raw.find(b"[" + page.items[0]) + 1 if values and not problems else 0
         if not raw.startswith(text, begin):
@@ -93,7 +88,7 @@ class Memory:
         frame = _frame(raw, begin, begin + len(text) - 1) if begin else raw
         if not _complete(frame):  # which is nothing in the legacy era, but another may follow
             begin, frame = 0, b""
-        return PageRead(page, values, names, problems, frame, begin)
+        return PageRead(page, values, self._named(values), problems, frame, begin)
 
     def keep(self, pages: tuple[PageRead, ...]) -> None:
         """Remember a complete walk, and nothing older."""
@@ -109,8 +104,8 @@ class Memory:
 
     def _structure(
         self, index: int, first: int, items: Iterable[bytes], known: Mapping[bytes, Any]
-    ) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[str, ...]]:
-        """The values and names of items of page `index`, from number `first` on, and what is wrong."""
+    ) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+        """The values of items of page `index`, from number `first` on, and what is wrong."""
         values: list[Any] = []
         problems: list[str] = []
         for at, raw in enumerate(items, first):
@@ -118,16 +113,19 @@ class Memory:
                 values.append(known[raw] if known and raw in known else self._spec.item(raw))
             except InvalidMessage as error:
                 problems.append(f"{self._spec.key}[{at}] of page {index + 1}: {error}")
-        return tuple(values), tuple(map(self._spec.name, values)), tuple(problems)
+        return tuple(values), tuple(problems)
+
+    def _named(self, values: tuple[Any, ...]) -> Mapping[str, Any]:
+        return dict(zip(map(self._spec.name, values), values, strict=True))
 
     def _reread(self, index: int, before: PageRead, raw: bytes) -> PageRead | None:
         """Page `index` by what is known of its predecessor; None where that does not help."""
         begin, old = before.begin, before.page.items
         if not begin:
             return before if before.frame == raw else None
-        text = before.text
-        if raw.startswith(text, begin):
-            frame = _frame(raw, begin, begin + len(text) - 1)
+        text = b",".join(old)
+        if raw.startswith(text, begin) and raw.startswith(b"]", begin + len(text)):
+            frame = _frame(raw, begin, begin + len(text))
             if frame == before.frame:
                 return before
             first = last = len(old)
@@ -135,7 +133,7 @@ class Memory:
         else:
             end = raw.rfind(before.frame[begin + 1 : begin + 1 + _MARK])
             frame = _frame(raw, begin, end)
-            first, last, middle = _difference(old, text, raw[begin : end + 1])
+            first, last, middle = _difference(old, text + b"]", raw[begin : end + 1])
         try:
             frame.decode()
             middle.decode()
@@ -146,11 +144,12 @@ class Memory:
         if page.items != (b"0",) or (middle and not items) or not _complete(frame):
             return None
         known = dict(zip(old[first:last], before.values[first:last], strict=True))
-        values, names, problems = self._structure(index, first, items, known)
+        values, problems = self._structure(index, first, items, known)
+        values = before.values[:first] + values + before.values[last:]
         return PageRead(
             page.containing(old[:first] + items + old[last:]),
-            before.values[:first] + values + before.values[last:],
-            before.names[:first] + names + before.names[last:],
+            values,
+            self._named(values),
             problems,
             raw if problems else frame,
             0 if problems else begin,

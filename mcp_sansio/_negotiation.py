@@ -15,8 +15,8 @@ for again.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, TypeGuard
 
 from ._calls import Call, Limits, Outcome, encode_members
 from ._contract import Send
@@ -39,7 +39,6 @@ from ._meta import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
 from ._plain import member
 from ._structure import unstructure
 from ._tables import NEGOTIATION, Negotiation, NegotiationInput
-from ._types import Implementation
 from ._versions import Era
 from ._welcome import Welcome, described, read_discover, read_initialize, texts
 
@@ -57,7 +56,7 @@ _ERAS = {Negotiation.MODERN: Era.MODERN, Negotiation.LEGACY: Era.LEGACY}
 
 
 class Negotiator:
-    """The era of one client; `era` and `version` are None until they are known."""
+    """Finds out what is known of one client's server."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -72,26 +71,8 @@ class Negotiator:
         self._doubt = ""
         self._losses = 0
         self._version_probed = ""
-        self._welcome = Welcome((), {}, None, None)
         self._checked = self._expires = -math.inf
-        self.era: Era | None = None
-        self.version: str | None = None
         self.meta = b""
-
-    @property
-    def ready(self) -> bool:
-        """Whether anything but negotiation may leave."""
-        return self.era is not None
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the server declared."""
-        return self._welcome.capabilities
-
-    @property
-    def server_info(self) -> Implementation | None:
-        """What the server says that it is."""
-        return self._welcome.server_info
 
     def start(self, now: float) -> None:
         """A carrier is there: ask."""
@@ -111,7 +92,7 @@ class Negotiator:
         self._move(NegotiationInput.DETACH)
         self._probe = None
         self._cancel_timers()
-        self.version, self.meta = None, b""
+        self._client.version, self.meta = None, b""
 
     def close(self) -> None:
         """Nothing is asked any more."""
@@ -167,7 +148,7 @@ class Negotiator:
 
     def _move(self, event: NegotiationInput) -> None:
         self._state = NEGOTIATION.next(self._state, event)
-        self.era = _ERAS.get(self._state)
+        self._client.era = _ERAS.get(self._state)
 
     # --- server/discover ---
 
@@ -351,9 +332,13 @@ class Negotiator:
     # --- the end ---
 
     def _agree(self, era: Era, version: str, welcome: Welcome, now: float) -> None:
-        self._welcome = welcome
         self._checked, self._expires = now, now + welcome.ttl
-        self.version = version
+        client = self._client
+        client.version, client.capabilities, client.server_info = (
+            version,
+            welcome.capabilities,
+            welcome.server_info,
+        )
         self._verdict = Verdict(era, version)
         self._client.emit(
             Negotiated(era, version, welcome.capabilities, welcome.server_info, welcome.instructions)

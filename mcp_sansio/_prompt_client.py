@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from ._calls import Call, Limits, Outcome, encode_members, encode_meta
+from ._calls import Call, Limits, Outcome, Reply, encode_members, encode_meta
 from ._client import Client
 from ._commands import Command, Commands
 from ._errors import (
@@ -243,7 +243,11 @@ class PromptClient(ListLayer):
         op, command = call.op, self._commands.find(call.op)
         if op is None or command is None:
             return
-        if not isinstance(command, _Get) or not self._recovers(op, command, call, outcome, now):
+        if (
+            isinstance(outcome, Reply)
+            or not isinstance(command, _Get)
+            or not self._recovers(op, command, call, outcome, now)
+        ):
             self._commands.settle(op, outcome, now)
 
     def _recovers(self, op: Op, get: _Get, call: Call, outcome: Outcome, now: float) -> bool:
@@ -286,6 +290,10 @@ def _string(what: str, value: object) -> str:
     return value
 
 
-def _strings(what: str, values: Mapping[str, str]) -> dict[str, str]:
+def _strings(what: str, values: Mapping[Any, Any]) -> dict[str, str]:
     """Arguments are strings on the wire: "arguments?: { [key: string]: string }"."""
-    return {_string(what, key): _string(f"{what}[{key!r}]", value) for key, value in values.items()}
+    for key, value in values.items():
+        _string(what, key)
+        if not isinstance(value, str):  # then its whole name is worth the making
+            _string(f"{what}[{key!r}]", value)
+    return dict(values)

@@ -157,7 +157,8 @@ class PromptServer(ServerLayer):
             self.on_change(TOPIC)
 
     def _list(self, request: IncomingRequest, params: Mapping[str, Any], now: float) -> None:
-        result, last = self._page(request, self._position(request, params))
+        cursor = params.get("cursor")
+        result, last = self._page(request, None if cursor is None else self._position(request, cursor))
         end = b"}" if last is None else b',"nextCursor":%b}' % encode(self._cursor(request, last))
         self.server.catch_up(request, TOPIC)
         self.server.answer(request, result, now, end=end)
@@ -166,11 +167,8 @@ class PromptServer(ServerLayer):
         who = () if request.principal is None else (request.principal,)
         return (self.config.label, "prompts/list", *who)
 
-    def _position(self, request: IncomingRequest, params: Mapping[str, Any]) -> str | None:
+    def _position(self, request: IncomingRequest, cursor: object) -> str:
         """The name that the page starts after: "invalid cursors SHOULD result in" -32602."""
-        cursor = params.get("cursor")
-        if cursor is None:
-            return None
         name = None
         if isinstance(cursor, str):
             issued = self._issued.get((request.principal, cursor))

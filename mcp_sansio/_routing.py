@@ -68,7 +68,7 @@ class Router:
         self._server = stream.server
         self._session = SESSION.start
         self._caller: Caller | None = None
-        self._said: tuple[Any, ...] = ()  # of the last modern request, and who made it
+        self._said: tuple[Any, ...] = ()  # of the last modern request that was good, and who made it
         self._modern_caller = Caller(Era.MODERN, "", None, {})
         self._changes: Mapping[str, int] = {}
         self._batch: BatchReply | None = None
@@ -142,14 +142,18 @@ class Router:
             self._error(message.id, INVALID_PARAMS, str(error))
             return
         meta: Any = params.pop("_meta", None)
-        if meta is None:
-            self._route(message, params, {}, now)
-        elif is_object(meta):
+        if is_object(meta):
             self._route(message, params, meta, now)
+        elif meta is None:
+            self._route(message, params, {}, now)
         else:
             self._error(message.id, INVALID_PARAMS, "_meta must be an object")
 
     def _route(self, message: Request, params: dict[str, Any], meta: dict[str, Any], now: float) -> None:
+        said = meta.get(VERSION), meta.get(CLIENT_INFO), meta.get(CLIENT_CAPABILITIES)
+        if said == self._said and self._batch is None and message.method != "initialize":
+            self._accept(message, params, meta, self._modern_caller, now)  # as with most requests
+            return
         # To a server of legacy revisions alone these members mean nothing: -32022 would name it modern.
         served = self._server.config.of_era(Era.MODERN)
         modern = bool(served) and is_modern(meta)
@@ -182,10 +186,11 @@ class Router:
         if version not in self._server.config.of_era(Era.MODERN):
             self._unsupported(message.id, version)
             return
-        said = version, meta.get(CLIENT_INFO), meta[CLIENT_CAPABILITIES]
-        if said != self._said:  # the same with every request, mostly
-            info = structure_or_none(Implementation, said[1])
-            self._said, self._modern_caller = said, Caller(Era.MODERN, version, info, said[2])
+        info, capabilities = meta.get(CLIENT_INFO), meta[CLIENT_CAPABILITIES]
+        self._said = version, info, capabilities
+        self._modern_caller = Caller(
+            Era.MODERN, version, structure_or_none(Implementation, info), capabilities
+        )
         self._accept(message, params, meta, self._modern_caller, now)
 
     def _unsupported(self, wire_id: RequestId, version: str) -> None:

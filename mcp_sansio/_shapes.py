@@ -218,6 +218,8 @@ def _conversion(hint: Any) -> Convert | None:
 
 def _conversion_by_form(parts: tuple[Any, ...]) -> Convert | None:
     """What becomes of a value of one of several kinds, told apart by what msgspec has made of it."""
+    if all(map(attrs.has, parts)):
+        return _build
     steps = [(_form(part), convert) for part in parts if (convert := _conversion(part)) is not None]
 
     def convert_one(value: Any) -> Any:
@@ -236,13 +238,20 @@ def _form(hint: Any) -> type[Any]:
 
 
 @functools.cache
-def unstructurer(version: str) -> Convert:
-    """The function from attrs values to the plain objects that `version` has for them.
+def unstructurer(version: str, cls: Class) -> Convert:
+    """The function from values of an attrs class to the plain objects that `version` has for them.
 
-    Raises `LocalProtocolError` for an unknown version; the function raises `Inexpressible` for a value
-    that is newer than the version, and `LocalProtocolError` for one that is no tuple, mapping or instance
-    where its class says so.
+    Raises `LocalProtocolError` for an unknown version and another class; the function raises `Inexpressible`
+    for a value that is newer than the version, and `LocalProtocolError` for one that is no tuple, mapping or
+    instance where its class says so.
     """
+    if not attrs.has(cls):
+        raise LocalProtocolError(f"expected an attrs value, got {cls.__name__}")
+    return _converter(version).get_unstructure_hook(cls)
+
+
+@functools.cache
+def _converter(version: str) -> cattrs.Converter:
     at_least(version, ALL_VERSIONS[0])
     converter = cattrs.Converter()
 
@@ -251,7 +260,7 @@ def unstructurer(version: str) -> Convert:
 
     def of_tuple(hint: Any) -> Convert:
         each = converter.get_unstructure_hook(get_args(hint)[0])
-        return lambda value: [each(item) for item in checked(value, (tuple, list), "tuple")]
+        return lambda value: [*map(each, checked(value, (tuple, list), "tuple"))]
 
     def of_mapping(hint: Any) -> Convert:
         kind = get_args(hint)[1]
@@ -261,7 +270,7 @@ def unstructurer(version: str) -> Convert:
     converter.register_unstructure_hook_factory(attrs.has, of_class)
     converter.register_unstructure_hook_factory(_is_tuple, of_tuple)
     converter.register_unstructure_hook_factory(_is_mapping, of_mapping)
-    return converter.unstructure
+    return converter
 
 
 def checked(value: Any, kind: Any, name: str) -> Any:
@@ -283,7 +292,7 @@ def _class_unstructurer(cls: Class, converter: cattrs.Converter, version: str) -
     def unstructure(value: Any) -> dict[str, Any]:
         if not expressible:
             raise Inexpressible(f"{version} has no content of type {tag!r}")
-        members = to_members(checked(value, cls, cls.__name__))
+        members = to_members(value if value.__class__ is cls else checked(value, cls, cls.__name__))
         return members if tag is None else {"type": tag, **members}
 
     return unstructure

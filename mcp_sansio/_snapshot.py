@@ -95,18 +95,20 @@ class Collector:
         self.bytes += len(raw)
         before, self._known_problems = len(self.by_name), len(self.problems)
         self.problems += read.problems
-        self._take(dict(zip(read.names, read.values, strict=True)), read)
+        self._take(read)
         self.idle = self.idle + 1 if len(self.by_name) == before else 0
         self._expires = min(self._expires, now + (default_lifetime if page.ttl is None else page.ttl))
         self._private = self._private or page.scope != "public"
         self.nonsense = page.nonsense
         return page.next_cursor
 
-    def _take(self, items: dict[str, Any], read: PageRead) -> None:
-        if len(items) == len(read.names) and self.by_name.keys().isdisjoint(items):
-            self.by_name.update(items)
+    def _take(self, read: PageRead) -> None:
+        known, new = self.by_name, read.named
+        if len(new) == len(read.values) and (not known or known.keys().isdisjoint(new)):
+            known.update(new)
             return
-        for name, item in zip(read.names, read.values, strict=True):
+        for item in read.values:
+            name = self._spec.name(item)
             if name in self.by_name:
                 self.problems.append(f"{self._spec.key}: a second {name!r} is ignored")
             else:

@@ -7,7 +7,7 @@ owed is still written; then the stream is done.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ class Stream:
         self._carrier: Carrier | None = None
         self._outbox: deque[Send | Marker] = deque()
         self._pending = 0
-        self._unwritten: Counter[RequestId] = Counter()
+        self._unwritten: dict[RequestId, int] = {}  # how many answers to an id wait to be written
         self._withdrawn: set[RequestId] = set()
         self._owed: dict[RequestId, Owed] = {}
         self._listeners: dict[RequestId | None, Listener] = {}
@@ -159,17 +159,13 @@ class Stream:
 
     def next_outgoing(self) -> Outgoing | None:
         """The next message for the wire."""
-        while self._outbox:
-            entry = self._outbox.popleft()
-            message = entry.pull() if isinstance(entry, Marker) else entry
-            if message is not None:
-                self._pending -= len(message.data) if isinstance(entry, Send) else 0
-                if self._is_withdrawn(message):
-                    continue
-                self._end_if_idle()
-                return message
-        self._end_if_idle()
-        return None
+        message, outbox = None, self._outbox
+        while outbox and message is None:
+            entry = outbox.popleft()
+            message = entry.pull() if isinstance(entry, Marker) else self._take(entry)
+        if self._ending is not None:
+            self._end_if_idle()
+        return message
 
     # --- for the server ---
 
@@ -189,21 +185,24 @@ class Stream:
         self, message: bytes, wire_id: RequestId | None, outlet: Outlet | None, batch: BatchReply | None
     ) -> None:
         """Send a response; one of a batch waits for the others, and counts as output that waits."""
-        if batch is None:
-            if outlet is None and wire_id is not None:
-                self._unwritten[wire_id] += 1
-            self.send(Send(message, id=wire_id), outlet)
-            return
-        batch.parts.append(message)
-        self._pending += len(message) if outlet is None else 0
-        self.flush(batch)
+        if batch is not None:
+            batch.parts.append(message)
+            self._pending += len(message) if outlet is None else 0
+            self.flush(batch)
+        elif outlet is not None:
+            outlet.put(Send(message, None, wire_id))
+        else:
+            if wire_id is not None:
+                self._unwritten[wire_id] = self._unwritten.get(wire_id, 0) + 1
+            self.post(Send(message, None, wire_id))
 
     def post(self, entry: Send | Marker) -> None:
         """Queue something to be written, as soon as there is a carrier."""
         if self.done:
             return
         self._outbox.append(entry)
-        self._pending += len(entry.data) if isinstance(entry, Send) else 0
+        if isinstance(entry, Send):
+            self._pending += len(entry.data)
         if self._carrier is not None:
             self.server.wake(self._carrier.wire)
 
@@ -220,7 +219,8 @@ class Stream:
         self.server.tick(now)
         self._settle(owed, ReplyInput.ANSWER)
         self.reply(message, request.id, owed.outlet, owed.batch)
-        self._end_if_idle()
+        if self._ending is not None:
+            self._end_if_idle()
 
     def listen(self, listener: Listener, topics: tuple[str, ...], told: Mapping[str, int] = {}) -> None:
         """Add a listener; `told` counts the changes that it knows of, where those are not all."""
@@ -228,7 +228,6 @@ class Stream:
         for name in topics:
             topic = self.server.topics[name]
             listener.join(topic, told.get(name, topic.changes))
-            listener.mark(topic)
 
     def begin_listening(self, request: IncomingRequest) -> None:
         """The reply to a listen request is its end, so it is no debt meanwhile."""
@@ -239,8 +238,7 @@ class Stream:
         listener = self._listeners.pop(listen, None)
         if listener is None:
             return False
-        for name in listener.states:
-            listener.leave(self.server.topics[name])
+        listener.leave()
         if listen is not None:
             self.server.subscription_ended(self)
             self.server.emit(SubscriptionEnded(self, listen, reason))
@@ -253,8 +251,8 @@ class Stream:
     def catch_up(self, topic: str) -> None:
         """Write a pending notification before the list that shows the change."""
         for listener in self._listeners.values():
-            if topic in listener.states:
-                listener.mark(self.server.topics[topic])
+            if topic in listener.markers:
+                listener.markers[topic].set()
 
     def end_all_calls(self, reason: str, now: float) -> None:
         """The server closes: nothing more is asked of this peer."""
@@ -305,17 +303,19 @@ class Stream:
 
     # --- inside ---
 
-    def _is_withdrawn(self, message: Send) -> bool:
-        """Whether a message that is to be written answers a request which was cancelled meanwhile."""
+    def _take(self, message: Send) -> Send | None:
+        """A message that is to be written; None if it answers a request which was cancelled meanwhile."""
+        self._pending -= len(message.data)
         wire_id = message.id
         if wire_id is None or message.method is not None or wire_id not in self._unwritten:
-            return False
-        self._unwritten[wire_id] -= 1
-        if not self._unwritten[wire_id]:
-            del self._unwritten[wire_id]
-        withdrawn = wire_id in self._withdrawn
-        self._withdrawn.discard(wire_id)
-        return withdrawn
+            return message
+        left = self._unwritten.pop(wire_id) - 1
+        if left:
+            self._unwritten[wire_id] = left
+        if wire_id not in self._withdrawn:
+            return message
+        self._withdrawn.remove(wire_id)
+        return None
 
     def _drop(self, owed: Owed, how: ReplyInput, reason: str | None) -> None:
         """A request is not answered; those of its batch that are, still go out."""
@@ -334,7 +334,7 @@ class Stream:
 
     def _end_if_idle(self) -> None:
         unwritten = self._outbox and self._carrier is not None
-        if self._ending is None or self.done or self._owed or unwritten:
+        if self.done or self._ending is None or self._owed or unwritten:
             return
         self.done = True
         self.server.emit(StreamEnded(self, self._ending))

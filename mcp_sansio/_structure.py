@@ -46,12 +46,11 @@ def structure(cls: type[T], raw: bytes) -> T:
     for nesting deeper than 128.
     """
     key: Any = cls
-    read = _reader(key)
-    if read is None:
-        return structure_value(cls, decode(raw))
     try:
-        value: T = read(raw).build()
+        value: T = _reader(key)(raw).build()
     except _UNREADABLE as error:
+        if _keeps_extra(key):  # perhaps there is only something to be kept
+            return structure_value(cls, decode(raw))
         raise invalid(error) from None
     if too_deep(raw, MAX_DEPTH):
         raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
@@ -85,9 +84,21 @@ def split_extra(cls: Class, members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _reader(cls: Class) -> Callable[[bytes], Any] | None:
-    """The typed decoder of a class; None for one that needs the untyped value too."""
-    return None if _keeps_extra(cls) else msgspec.json.Decoder(twin(cls)).decode
+def _reader(cls: Class) -> Callable[[bytes], Any]:
+    """The typed decoder of a class. That of a result which keeps what it has no name for refuses such: then
+    the untyped value is needed, too.
+    """
+    form = twin(cls)
+    if _keeps_extra(cls):
+        form = msgspec.defstruct(
+            cls.__name__,
+            (),
+            bases=(form,),
+            tag_field="resultType",
+            tag="complete",
+            forbid_unknown_fields=True,
+        )
+    return msgspec.json.Decoder(form).decode
 
 
 @functools.cache
@@ -111,10 +122,8 @@ def unstructure(value: Any, version: str) -> Any:
     attrs value, tuple or mapping where it should be.
     """
     cls: Class = value.__class__
-    if not attrs.has(cls):
-        raise LocalProtocolError(f"expected an attrs value, got {cls.__name__}")
-    plain = unstructurer(version)(value)
-    if _keeps_extra(cls):
+    plain = unstructurer(version, cls)(value)
+    if _keeps_extra(cls) and value.extra != {}:
         plain.update(_checked_extra(cls, value.extra))
     return plain
 

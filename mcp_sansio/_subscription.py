@@ -17,6 +17,7 @@ from ._calls import Call, Limits, Outcome, encode_members
 from ._contract import OpenPush
 from ._errors import METHOD_NOT_FOUND, HttpFailed, RpcError
 from ._events import ChannelChanged, Diagnostic
+from ._json import Notification
 from ._layers import ClientLayer, owners
 from ._meta import SUBSCRIPTION_ID
 from ._plain import member
@@ -44,6 +45,7 @@ class Subscriptions:
         self._live: tuple[str, ...] = ()
         self._attempts = 0
         self._since = 0.0
+        self._last: tuple[Notification, ClientLayer, str] | None = None
 
     def state(self, topic: str) -> bool | None:
         """Whether `topic` is announced; None while the acknowledgement is awaited."""
@@ -76,8 +78,19 @@ class Subscriptions:
         self._call = None
         self._stop("disconnected", now)
 
-    def notified(self, method: str, params: Mapping[str, Any], now: float) -> bool:
+    def again(self, message: Notification, now: float) -> bool:
+        """Take in what a wire has recognized as the last announcement once more. That was in order, and the
+        channel is as it was then.
+        """
+        if self._last is None or message is not self._last[0]:
+            return False
+        _, layer, topic = self._last
+        layer.announced(topic, now)
+        return True
+
+    def notified(self, message: Notification, params: Mapping[str, Any], now: float) -> bool:
         """Take a notification in, if it is one of the channel's."""
+        method = message.method
         if method == ACKNOWLEDGED:
             self._acknowledged(params, now)
             return True
@@ -89,6 +102,7 @@ class Subscriptions:
         if problem is not None:
             self._client.emit(Diagnostic(problem, f"{method}: {problem.replace('-', ' ')}"))
         if counts:
+            self._last = (message, layer, topic) if problem is None else None
             layer.announced(topic, now)
         return True
 
@@ -110,6 +124,7 @@ class Subscriptions:
             self._ended(now, outcome.retry_after if isinstance(outcome, HttpFailed) else None)
 
     def _move(self, event: ListenInput) -> None:
+        self._last = None
         self._state = LISTEN.next(self._state, event)
 
     # --- a legacy server's push channel, where that is an exchange of its own ---
@@ -167,7 +182,8 @@ class Subscriptions:
 
     def _acknowledged(self, params: Mapping[str, Any], now: float) -> None:
         waiting = self._state in (Listen.OPENING, Listen.LATE)
-        if not waiting or self._call is None or not _belongs(_tag(params), self._call):
+        tag = member(params.get("_meta"), SUBSCRIPTION_ID)
+        if not waiting or self._call is None or not _belongs(tag, self._call):
             self._client.emit(Diagnostic("unknown-acknowledgement", "an acknowledgement of nothing asked"))
             return
         self._client.cancel_timer(self._unacknowledged)
@@ -201,6 +217,7 @@ class Subscriptions:
             self._tell(now)
 
     def _set_live(self, live: tuple[str, ...], reason: str, now: float) -> None:
+        self._last = None
         before, self._live = self._live, live
         for topic in self._filter:
             if (topic in before) != (topic in live):
@@ -220,7 +237,7 @@ class Subscriptions:
             if topic in self._live:
                 return None, True
             return "not-negotiated", self._client.config.unnegotiated == "invalidate"
-        tag = _tag(params)
+        tag = member(params.get("_meta"), SUBSCRIPTION_ID)
         if tag is None:
             return "untagged", True
         if self._call is None or not _belongs(tag, self._call):
@@ -233,10 +250,6 @@ class Subscriptions:
 def _grants(given: object, wanted: object) -> bool:
     """Whether a member of an acknowledged filter stands for what was asked for: a boolean by `true` alone."""
     return given is True if wanted is True else bool(given)
-
-
-def _tag(params: Mapping[str, Any]) -> Any:
-    return member(params.get("_meta"), SUBSCRIPTION_ID)
 
 
 def _belongs(wire_id: object, call: Call) -> bool:

@@ -44,13 +44,16 @@ class Timers:
         if isnan(when):
             raise LocalProtocolError("a deadline must be a number of seconds, not NaN")
         self._serial += 1
+        moved = key in self._live
         self._live[key] = self._serial
         heapq.heappush(self._heap, (when, self._serial, key))
-        self._drop_dead()
+        if moved:
+            self._drop_dead()
 
     def cancel(self, key: Hashable) -> None:
         """Forget `key`; one that is not set is fine."""
-        if self._live.pop(key, None) is not None:
+        serial = self._live.pop(key, None)
+        if serial is not None and (self._heap[0][1] == serial or len(self._heap) > 2 * len(self._live)):
             self._drop_dead()
 
     def next(self) -> float | None:

@@ -1,10 +1,10 @@
 """Announcing changes: from "it changed" to one notification per listener.
 
 A topic counts its changes and thins them out with a `Coalescer`. A listener (a legacy session, or one
-`subscriptions/listen` stream) has one dirty bit per topic: announcing puts a marker into its stream's
-outbox unless one is there already, and the marker turns into bytes only when it is pulled. So a reader
-that does not read costs one bit, and every change is followed by a notification that was written after
-it.
+`subscriptions/listen` stream) has one marker per topic, which is its dirty bit: announcing puts it into
+the outbox of its stream unless it is there already, and it turns into bytes only when it is pulled. So a
+reader that does not read costs one bit, and every change is followed by a notification that was written
+after it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ._stream import Stream
 
 
+_CLEAN, _DIRTY = Subscription.CLEAN, Subscription.DIRTY  # an attribute of an enum costs as much as a call
+_CHANGE, _PULL = SubscriptionInput.CHANGE, SubscriptionInput.PULL
+
 MAX_SHARED = 100
 """How long a tag may be, in bytes, that may be shared: ids are counted, mostly."""
 
@@ -39,14 +42,14 @@ class Topic:
         self.name = name
         self.method = method
         self.changes: int = 0
-        self.listeners: dict[Listener, None] = {}
+        self.markers: dict[Marker, None] = {}
         self.burst: Coalescer = Coalescer(quiet, max_wait)
         self._plain = Send(notification_bytes(method, None, None), method)
 
     def announce(self) -> None:
         """Mark every listener that has not been told of the last change."""
-        for listener in self.listeners:
-            listener.mark(self)
+        for marker in self.markers:
+            marker.set()
 
     def notification(self, listener: Listener) -> Send:
         """The message for one listener; all legacy sessions share theirs, and so do all who chose one id."""
@@ -59,47 +62,57 @@ class Topic:
 
 @attrs.define(eq=False)
 class Listener:
-    """Somebody who listens: `id` is that of the listen request, None for a legacy session."""
+    """Somebody who listens: `id` is that of the listen request, None for a legacy session. `markers` are by
+    the name of the topic.
+    """
 
     stream: Stream
     id: RequestId | None
     tag: bytes = b""
-    told: dict[str, int] = attrs.field(factory=dict[str, int])
-    states: dict[str, Subscription] = attrs.field(factory=dict[str, Subscription])
+    markers: dict[str, Marker] = attrs.field(factory=dict[str, "Marker"])
 
     def join(self, topic: Topic, told: int) -> None:
         """Listen to `topic` from now on, knowing of its first `told` changes."""
-        topic.listeners[self] = None
-        self.told[topic.name] = told
-        self.states[topic.name] = SUBSCRIPTION.start
+        marker = Marker(self.stream, topic, topic.notification(self), told)
+        self.markers[topic.name] = marker
+        topic.markers[marker] = None
+        marker.set()
 
-    def leave(self, topic: Topic) -> None:
-        """Listen no longer; a marker that still waits will be skipped."""
-        del topic.listeners[self]
-        self.states[topic.name] = SUBSCRIPTION.next(self.states[topic.name], SubscriptionInput.END)
-
-    def mark(self, topic: Topic) -> None:
-        """Have a notification written, unless this listener knows or will be told anyway."""
-        if self.told[topic.name] == topic.changes:
-            return
-        self.told[topic.name] = topic.changes
-        before = self.states[topic.name]
-        self.states[topic.name] = SUBSCRIPTION.next(before, SubscriptionInput.CHANGE)
-        if before is Subscription.CLEAN:
-            self.stream.post(Marker(self, topic))
+    def leave(self) -> None:
+        """Listen no longer."""
+        for marker in self.markers.values():
+            marker.end()
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Marker:
-    """A notification that will be written when its turn comes."""
+    """One listener's dirty bit for one topic. In the outbox it stands for a notification that will be written
+    when its turn comes; `told` counts the changes that the listener knows of, or will.
+    """
 
-    listener: Listener
+    stream: Stream
     topic: Topic
+    notification: Send
+    told: int
+    state: Subscription = SUBSCRIPTION.start
+
+    def set(self) -> None:
+        """Have a notification written, unless the listener knows or will be told anyway."""
+        if self.told == self.topic.changes:
+            return
+        self.told = self.topic.changes
+        before, self.state = self.state, SUBSCRIPTION.next(self.state, _CHANGE)
+        if before is _CLEAN:
+            self.stream.post(self)
 
     def pull(self) -> Send | None:
         """The notification; None if the listener has left meanwhile."""
-        states, name = self.listener.states, self.topic.name
-        if states[name] is not Subscription.DIRTY:
+        if self.state is not _DIRTY:
             return None
-        states[name] = SUBSCRIPTION.next(states[name], SubscriptionInput.PULL)
-        return self.topic.notification(self.listener)
+        self.state = SUBSCRIPTION.next(self.state, _PULL)
+        return self.notification
+
+    def end(self) -> None:
+        """The listener leaves; if this still waits in the outbox, it will be skipped."""
+        del self.topic.markers[self]
+        self.state = SUBSCRIPTION.next(self.state, SubscriptionInput.END)

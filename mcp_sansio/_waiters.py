@@ -36,8 +36,8 @@ class Waiters:
     def __init__(self, left: Callable[[float], None]) -> None:
         """`left` is called when somebody has waited too long."""
         self._left = left
-        self._joined: dict[Op, _Waiter] = {}
-        self._queued: dict[Op, _Waiter] = {}
+        self._joined: dict[int, _Waiter] = {}  # by the number of the op, whose own hash is a call
+        self._queued: dict[int, _Waiter] = {}
 
     def bind(self, client: Client) -> None:
         """Called once, by the list."""
@@ -55,29 +55,31 @@ class Waiters:
 
     def join(self, op: Op, answer: Answer, now: float, limit: float | None) -> None:
         """Wait for the walk that runs, for `limit` seconds; None is for ever."""
-        self._joined[op] = self._waiter(op, answer, now, limit)
+        self._joined[op.number] = self._waiter(op.number, answer, now, limit)
 
     def queue(self, op: Op, answer: Answer, now: float, limit: float | None) -> None:
         """Wait for the next walk, for `limit` seconds; None is for ever."""
-        self._queued[op] = self._waiter(op, answer, now, limit)
+        self._queued[op.number] = self._waiter(op.number, answer, now, limit)
 
-    def _waiter(self, op: Op, answer: Answer, now: float, limit: float | None) -> _Waiter:
+    def _waiter(self, op: int, answer: Answer, now: float, limit: float | None) -> _Waiter:
         if limit is not None:
             self._client.set_timer(self._late, now + limit, op)
         return _Waiter(answer, limit)
 
     def leave(self, op: Op) -> bool:
         """`op` waits no longer, if it did."""
-        self._client.cancel_timer(self._late, op)
-        return (self._joined.pop(op, None) or self._queued.pop(op, None)) is not None
+        number = op.number
+        self._client.cancel_timer(self._late, number)
+        return (self._joined.pop(number, None) or self._queued.pop(number, None)) is not None
 
-    def _give(self, op: Op, result: Result, now: float) -> None:
-        self._client.cancel_timer(self._late, op)
+    def _give(self, op: int, result: Result, now: float) -> None:
         waiter = self._joined.pop(op, None) or self._queued.pop(op)
+        if waiter.limit is not None:
+            self._client.cancel_timer(self._late, op)
         waiter.answer(result, now)
 
     def _late(self, key: Hashable, now: float) -> None:
-        op = cast("Op", key)
+        op = cast("int", key)
         waiter = self._joined.get(op) or self._queued[op]
         self._give(op, TimedOut("total", waiter.limit or 0.0), now)
         self._left(now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterable
 from itertools import combinations, pairwise
-from typing import SupportsIndex
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -164,16 +164,21 @@ class Searched(bytes):
 
     searched = 0
 
-    def split(self, sep: object = None, maxsplit: SupportsIndex = -1) -> list[bytes]:
-        assert sep == b"\n"
-        Searched.searched += len(self)
-        return bytes(self).split(b"\n", maxsplit)
+    def find(self, sub: object, start: Any = 0, end: Any = None) -> int:
+        assert (sub, end) == (b"\n", None)
+        found = bytes(self).find(b"\n", start)
+        Searched.searched += (len(self) if found < 0 else found + 1) - start
+        return found
 
 
-def test_every_byte_is_searched_once_however_it_arrives() -> None:
+@pytest.mark.parametrize(
+    ("piece", "found"),
+    [(b"x" * 10, [b"x" * 10_000]), (b"xx\nx\nxxxx", [b"xx", *[b"x", b"x" * 6] * 999, b"x", b"xxxx"])],
+)
+def test_every_byte_is_searched_once_however_it_arrives(piece: bytes, found: list[bytes]) -> None:
     Searched.searched = 0
-    assert lines((Searched(b"x" * 10) for _ in range(1000)), limit=100_000) == [b"x" * 10_000]
-    assert Searched.searched == 10_000
+    assert lines((Searched(piece) for _ in range(1000)), limit=100_000) == found
+    assert Searched.searched == 1000 * len(piece)
 
 
 def peak_memory(limit: int, chunks: Iterable[bytes]) -> int:

@@ -36,7 +36,7 @@ def remembering(*pages: bytes) -> Memory:
 
 def content(read: PageRead) -> tuple[Any, ...]:
     """What a walk uses of a page."""
-    return read.page, read.values, read.names, read.problems
+    return read.page, read.values, [*read.named.items()], read.problems
 
 
 def anew(raw: bytes, index: int = 0) -> tuple[Any, ...]:
@@ -157,13 +157,13 @@ def test_pages_are_compared_with_those_in_their_place() -> None:
     memory = remembering(page(A), page(B))
     assert memory.recognizes(1, page(B))
     assert not memory.recognizes(2, page(B))
-    assert memory.read(2, page(B)).names == ("b",)
+    assert memory.read(2, page(B)).named.keys() == {"b"}
 
 
 def test_what_was_recognized_is_read_only_where_it_is_the_same() -> None:
     memory = remembering(OLD)
     assert memory.recognizes(0, page(A))
-    assert memory.read(0, page(B)).names == ("b",)
+    assert memory.read(0, page(B)).named.keys() == {"b"}
 
 
 def test_what_is_known_is_not_structured_again() -> None:

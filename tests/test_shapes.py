@@ -186,7 +186,7 @@ def test_a_container_of_the_wrong_kind_is_refused_when_writing(value: Any, messa
 @pytest.mark.parametrize("version", ["", "2099-01-01"])
 def test_an_unknown_revision_is_refused(version: str) -> None:
     with pytest.raises(LocalProtocolError, match="unknown protocol version"):
-        unstructurer(version)
+        unstructurer(version, Prompt)
 
 
 @pytest.mark.parametrize(

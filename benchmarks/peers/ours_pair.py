@@ -7,6 +7,8 @@ jumping from one deadline to the next.
 
 from __future__ import annotations
 
+from math import inf
+from operator import attrgetter
 from typing import Any
 
 from benchmarks import work
@@ -78,6 +80,7 @@ class End:
         self.far.token = self
         self.last: Event | None = None
         self.heard = 0
+        self.due = inf
 
     @property
     def listed(self) -> list[Any]:
@@ -142,6 +145,8 @@ class House:
         while (event := client.next_event()) is not None:
             end.last = event
             end.heard += 1
+        due = client.next_timeout()
+        end.due = inf if due is None else due
 
     def _flush_server(self) -> list[End]:
         server = self.server
@@ -161,15 +166,14 @@ class House:
         horizon = self.now + 10.0
         while True:
             self.settle()
-            due = [(time, end) for end in self.ends if (time := end.client.next_timeout()) is not None]
-            upcoming = min((time for time, _ in due), default=horizon)
+            upcoming = min(map(attrgetter("due"), self.ends), default=horizon)
             own = self.server.next_timeout()
             upcoming = upcoming if own is None else min(upcoming, own)
             if upcoming >= horizon:
                 return
             self.now = upcoming
             self.server.handle_timeout(upcoming)
-            for time, end in due:
-                if time <= upcoming:
+            for end in self.ends:
+                if end.due <= upcoming:
                     end.client.handle_timeout(upcoming)
                     self._flush_client(end)

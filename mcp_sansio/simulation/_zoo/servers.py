@@ -127,11 +127,14 @@ class Loud(PromptServer):
         return tuple(self.topics)
 
 
-class Forgetful(dict[str, int]):
+class Forgetful(Marker):
     """Remembers no announcement."""
 
-    def __getitem__(self, topic: str) -> int:
-        return -1
+    __slots__ = ()
+
+    def set(self) -> None:
+        self.told = -1
+        super().set()
 
 
 class Queueing(Stream):
@@ -139,7 +142,8 @@ class Queueing(Stream):
 
     def listen(self, listener: Listener, topics: tuple[str, ...], told: Mapping[str, int] = {}) -> None:
         super().listen(listener, topics, told)
-        listener.told = Forgetful(listener.told)
+        for marker in listener.markers.values():
+            object.__setattr__(marker, "__class__", Forgetful)
 
 
 # --- pages --------------------------------------------------------------------------------------------
@@ -238,8 +242,8 @@ class LastWord(Server):
 
     def close(self, now: float, reason: str = "") -> None:
         for topic in self.topics.values():
-            for listener in topic.listeners:
-                listener.stream.post(topic.notification(listener))
+            for marker in topic.markers:
+                marker.stream.post(marker.notification)
         super().close(now)
 
 
