@@ -27,8 +27,9 @@ _MARK = 16  # so many bytes tell where the items of a page end
 class ListSpec:
     """A listable kind of thing, for the listing machinery: prompts, tools, anything with names.
 
-    `key` is the member of the result that holds the list, and the name of the list in events; `item`
-    structures one raw definition (raising `InvalidMessage`), `name` gives its name.
+    `key` is the member of the result that holds the list, and the name of the list in events; `reader` makes,
+    for each walk, the function that structures one raw definition (raising `InvalidMessage`), `name` gives
+    the name of one.
     """
 
     key: str
@@ -36,7 +37,7 @@ class ListSpec:
     notification: str
     topic: str
     capability: str
-    item: Callable[[bytes], Any]
+    reader: Callable[[], Callable[[bytes], Any]]
     name: Callable[[Any], str]
 
 
@@ -64,6 +65,7 @@ class Memory:
         self._pages: tuple[PageRead, ...] = ()
         self._items: dict[bytes, Any] | None = None
         self._recognized: tuple[bytes, PageRead] | None = None
+        self._item: Callable[[bytes], Any] | None = None
 
     def recognizes(self, index: int, raw: bytes) -> bool:
         """Whether `raw` is for certain well-formed, and a complete result, since it is page `index` of the
@@ -94,6 +96,7 @@ class Memory:
         """Remember a complete walk, and nothing older."""
         self._pages = pages
         self._items = self._recognized = None
+        self._item = None
 
     def _known(self) -> dict[bytes, Any]:
         """Every item of the last walk, by its bytes."""
@@ -106,11 +109,12 @@ class Memory:
         self, index: int, first: int, items: Iterable[bytes], known: Mapping[bytes, Any]
     ) -> tuple[tuple[Any, ...], tuple[str, ...]]:
         """The values of items of page `index`, from number `first` on, and what is wrong."""
+        item = self._item = self._item or self._spec.reader()
         values: list[Any] = []
         problems: list[str] = []
         for at, raw in enumerate(items, first):
             try:
-                values.append(known[raw] if known and raw in known else self._spec.item(raw))
+                values.append(known[raw] if known and raw in known else item(raw))
             except InvalidMessage as error:
                 problems.append(f"{self._spec.key}[{at}] of page {index + 1}: {error}")
         return tuple(values), tuple(problems)

@@ -37,13 +37,19 @@ from ._listing import Listing, ListingConfig
 from ._memory import ListSpec
 from ._paging import page_command
 from ._snapshot import Snapshot
-from ._structure import structure
+from ._structure import SharingReader, structure
 from ._types import LIST_CHANGED, TOPIC, Completion, GetPromptResult, Prompt
 from ._versions import Feature, supports
 from ._waiters import Result
 
 PROMPTS = ListSpec(
-    "prompts", "prompts/list", LIST_CHANGED, TOPIC, "prompts", partial(structure, Prompt), attrgetter("name")
+    key="prompts",
+    method="prompts/list",
+    notification=LIST_CHANGED,
+    topic=TOPIC,
+    capability="prompts",
+    reader=partial(SharingReader, Prompt, "arguments"),
+    name=attrgetter("name"),
 )
 
 

@@ -76,12 +76,18 @@ def _is_mapping(hint: Any) -> bool:
 
 
 @functools.cache
-def twin(cls: Class) -> Any:
-    """The Struct that reads `cls`; its method `build` returns the attrs value."""
+def twin(cls: Class, raw: str = "") -> Any:
+    """The Struct that reads `cls`; its method `build` returns the attrs value. The items of the field `raw`,
+    a tuple, it leaves as bytes: then a `builder` has to be told what becomes of these.
+    """
+    fields = [
+        _raw_field(field) if field.name == raw else _twin_field(cls, field, required=_is_required(field))
+        for field in wire_fields(cls)
+    ]
     return msgspec.defstruct(
         cls.__name__,
-        [_twin_field(cls, field, required=_is_required(field)) for field in wire_fields(cls)],
-        namespace={"build": _builder(cls)},
+        fields,
+        namespace={"build": builder(cls)},
         tag=_tag(cls),
         gc=False,
     )
@@ -94,6 +100,15 @@ def _twin_field(cls: Class, field: Field, *, required: bool) -> tuple[str, Any, 
     if "maximum" in field.metadata:
         kind = _limited(float, field.metadata["minimum"], field.metadata["maximum"])
     return field.name, kind | None, msgspec.field(name=wire_name(field), default=None)
+
+
+def _raw_field(field: Field) -> tuple[str, Any, Any]:
+    return field.name, list[msgspec.Raw] | None, msgspec.field(name=wire_name(field), default=None)
+
+
+def item_class(cls: Class, name: str) -> Class:
+    """What the tuple in a field of `cls` holds."""
+    return get_args(_hints(cls)[name])[0]
 
 
 def _limited(kind: Any, minimum: float, maximum: float) -> Any:
@@ -146,11 +161,14 @@ def _either(classes: tuple[Class, ...]) -> Any:
     return msgspec.defstruct("Either", fields.values(), namespace=methods, gc=False)
 
 
-def _builder(cls: Class) -> Convert:
-    """What makes the attrs value from a twin."""
+def builder(cls: Class, raw: str = "", convert_raw: Convert | None = None) -> Convert:
+    """What makes the attrs value from a twin; `convert_raw` makes what is in the field `raw`."""
     astuple, thawed = msgspec.structs.astuple, _thawed(cls)
     construct, freeze = thawed or cls, thawed is not None
-    steps = [step for position, field in enumerate(wire_fields(cls)) for step in _steps(cls, position, field)]
+    steps = [
+        (position, convert_raw if convert_raw and name == raw else convert, absent)
+        for name, position, convert, absent in _steps(cls)
+    ]
 
     def build(self: Any) -> Any:
         values: Any = astuple(self)
@@ -167,6 +185,7 @@ def _builder(cls: Class) -> Convert:
     return build
 
 
+@functools.cache
 def _thawed(cls: Class) -> Any:
     """A class with the same slots as the frozen `cls` that is not frozen; None if that cannot replace it.
 
@@ -185,12 +204,21 @@ def _thawed(cls: Class) -> Any:
     return thawed
 
 
-def _steps(cls: Class, position: int, field: Field) -> list[tuple[int, Convert, Callable[[], Any]]]:
-    """How the value at `position` is converted, and what it is when absent; nothing if it stays as it is."""
-    convert, default = _conversion(_hints(cls)[field.name]), None if _is_required(field) else field.default
-    if convert is None and default is None:
-        return []
-    return [(position, convert or _same, getattr(default, "factory", lambda: default))]
+@functools.cache
+def _steps(cls: Class) -> tuple[tuple[str, int, Convert, Callable[[], Any]], ...]:
+    """How the values of fields are converted, and what they are when absent, where they do not stay as they
+    are: the name of the field, its position, and that.
+    """
+    steps: list[tuple[str, int, Convert, Callable[[], Any]]] = []
+    for position, field in enumerate(wire_fields(cls)):
+        convert, default = (
+            _conversion(_hints(cls)[field.name]),
+            None if _is_required(field) else field.default,
+        )
+        if convert is not None or default is not None:
+            absent = getattr(default, "factory", functools.partial(_same, default))
+            steps.append((field.name, position, convert or _same, absent))
+    return tuple(steps)
 
 
 def _same(value: Any) -> Any:

@@ -21,7 +21,7 @@ import msgspec
 
 from ._errors import InvalidMessage, LocalProtocolError
 from ._json import MAX_DEPTH, decode, encode, invalid, too_deep
-from ._shapes import EXTRA, Class, checked, twin, unstructurer, wire_fields, wire_name
+from ._shapes import EXTRA, Class, builder, checked, item_class, twin, unstructurer, wire_fields, wire_name
 from ._versions import ALL_VERSIONS
 
 T = TypeVar("T")
@@ -55,6 +55,47 @@ def structure(cls: type[T], raw: bytes) -> T:
     if too_deep(raw, MAX_DEPTH):
         raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
     return value
+
+
+class SharingReader:
+    """Reads instances of an attrs class, one after the other, as `structure` does. In the field `shared`, a
+    tuple, items whose bytes are the same are one object: prompts of one kind have many arguments alike.
+
+    It keeps what it has seen, so it should not outlive the list that is being read.
+    """
+
+    def __init__(self, cls: Class, shared: str) -> None:
+        self._cls: type[Any] = cls
+        self._decode, self._decode_item = _sharing_decoders(cls, shared)
+        self._build = builder(cls, shared, self._items)
+        self._known: dict[bytes, Any] = {}
+
+    def __call__(self, raw: bytes) -> Any:
+        """The next one. Raises `InvalidMessage`."""
+        try:
+            value = self._build(self._decode(raw))
+        except _UNREADABLE:
+            return structure(self._cls, raw)  # to say where it is wrong
+        if too_deep(raw, MAX_DEPTH):
+            raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
+        return value
+
+    def _items(self, raws: list[Any]) -> tuple[Any, ...]:
+        known = self._known
+        items: list[Any] = []
+        for raw in raws:
+            text = bytes(raw)
+            item = known.get(text)
+            if item is None:
+                item = known[text] = self._decode_item(text).build()
+            items.append(item)
+        return tuple(items)
+
+
+@functools.cache
+def _sharing_decoders(cls: Class, shared: str) -> tuple[Callable[[bytes], Any], Callable[[bytes], Any]]:
+    whole, item = twin(cls, shared), twin(item_class(cls, shared))
+    return msgspec.json.Decoder(whole).decode, msgspec.json.Decoder(item).decode
 
 
 def structure_value(cls: type[T], value: Any) -> T:

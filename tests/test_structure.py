@@ -14,6 +14,7 @@ from mcp_sansio import _types as types
 from mcp_sansio._errors import Inexpressible, InvalidMessage, LocalProtocolError
 from mcp_sansio._json import MAX_DEPTH, decode, encode
 from mcp_sansio._structure import (
+    SharingReader,
     encode_typed,
     result_head,
     split_extra,
@@ -352,3 +353,40 @@ def test_only_invalid_message_leaves_structure(raw: bytes, cls: Any) -> None:
             assert read() is not None
         except InvalidMessage as refused:
             assert refused.reason  # noqa: PT017  # either outcome is right, no other exception is
+
+
+# --- many of a kind -----------------------------------------------------------------------------------
+
+ALIKE = b'{"name": "language", "description": "of the answer", "unknown": 1}'
+
+
+def test_items_that_are_alike_to_the_byte_are_one_object() -> None:
+    read = SharingReader(Prompt, "arguments")
+    raws = [b'{"name": "%d", "arguments": [%b, {"name": "%d"}]}' % (n, ALIKE, n) for n in range(2)]
+    one, other = map(read, raws)
+    assert [one, other] == [structure(Prompt, raw) for raw in raws]
+    assert one.arguments[0] is other.arguments[0]
+    assert one.arguments[1] is not other.arguments[1]
+
+
+@pytest.mark.parametrize("member", ["", ', "arguments": null', ', "arguments": []'])
+def test_items_that_are_not_there_are_none(member: str) -> None:
+    raw = f'{{"name": "a"{member}}}'.encode()
+    assert SharingReader(Prompt, "arguments")(raw) == structure(Prompt, raw) == Prompt("a")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"name": "a", "arguments": {}}',
+        b'{"name": "a", "arguments": [{"name": "b"}, {"name": 1}]}',
+        b'{"name": 1, "arguments": [{"name": "b"}]}',
+        b'{"name": "a", "arguments": [{"name": "b", "unknown": %b}]}' % (b"[" * 200 + b"]" * 200),
+    ],
+)
+def test_who_shares_is_as_strict_and_says_the_same(raw: bytes) -> None:
+    with pytest.raises(InvalidMessage) as expected:
+        structure(Prompt, raw)
+    with pytest.raises(InvalidMessage) as said:
+        SharingReader(Prompt, "arguments")(raw)
+    assert str(said.value) == str(expected.value)

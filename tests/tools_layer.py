@@ -8,6 +8,7 @@ application, which may ask for input first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -50,7 +51,7 @@ TOOLS = mcp.ListSpec(
     notification=CHANGED,
     topic=TOPIC,
     capability="tools",
-    item=lambda raw: mcp.structure(Tool, raw),
+    reader=lambda: partial(mcp.structure, Tool),
     name=lambda tool: tool.name,
 )
 
