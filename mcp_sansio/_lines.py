@@ -13,6 +13,7 @@ from typing import final
 import attrs
 
 HEAD_SIZE = 200
+_SMALL = 1024
 _CHUNK = 16_384
 _BOM = b"\xef\xbb\xbf"
 
@@ -29,8 +30,8 @@ class Overlong:
 class Held:
     """What has come of something that is not whole yet; only its head, once it is over `limit` bytes.
 
-    `size` counts all that has come. Small pieces are put together where it costs nothing, in chunks that stay
-    where they are until all is there: a buffer that grew to megabytes would be moved again and again.
+    `size` counts all that has come. Pieces stay where they are until all is there, for a buffer that grew to
+    megabytes would be moved again and again; but small ones are put together, for each is an object.
     """
 
     __slots__ = ("_chunks", "_limit", "_tail", "size")
@@ -47,10 +48,14 @@ class Held:
         if self.size > self._limit:
             self._keep_head(piece)
             return
-        self._tail += piece
-        if len(self._tail) >= _CHUNK:
+        small = len(piece) < _SMALL
+        if small:
+            self._tail += piece
+        if self._tail and not (small and len(self._tail) < _CHUNK):
             self._chunks.append(bytes(self._tail))
             self._tail.clear()
+        if not small:
+            self._chunks.append(bytes(piece))
 
     def take(self) -> bytes:
         """What is held; then nothing is."""
@@ -61,8 +66,8 @@ class Held:
         return whole
 
     def _keep_head(self, piece: bytes) -> None:
-        begun = self._chunks[0] if self._chunks else self._tail
-        self._tail = bytearray(begun[:HEAD_SIZE] + piece[:HEAD_SIZE])[:HEAD_SIZE]
+        begun = b"".join(self._chunks[:2])  # where the first is short, the second is not
+        self._tail = bytearray(begun[:HEAD_SIZE] + self._tail[:HEAD_SIZE] + piece[:HEAD_SIZE])[:HEAD_SIZE]
         self._chunks.clear()
 
 

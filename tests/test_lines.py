@@ -192,6 +192,19 @@ def peak_memory(limit: int, chunks: Iterable[bytes]) -> int:
         tracemalloc.stop()
 
 
+def test_the_head_of_an_over_long_line_is_whole_where_small_pieces_come_before_large_ones() -> None:
+    for first in (1, HEAD_SIZE, 1023, 1024):
+        stream = bytes(97 + n % 26 for n in range(6000)) + b"\n"
+        assert lines([stream[:first], stream[first:2500], stream[2500:]], 5000) == expected(stream, 5000)
+
+
+def test_what_is_held_is_not_the_callers_buffer() -> None:
+    buffer, reused = LineBuffer(10_000), bytearray(b"x" * 2000)
+    buffer.feed(reused)  # type: ignore[arg-type]
+    reused[:] = b"y" * 2000
+    assert buffer.feed(b"\n") == [b"x" * 2000]
+
+
 def test_a_held_line_is_not_copied_again_for_every_chunk() -> None:
     size = 1 << 20
     peak = peak_memory(size, (b"x" * 4096 for _ in range(size // 4096)))
