@@ -96,10 +96,8 @@ class _Recorded(Node, abc.ABC):
                 act(data, now)
 
     def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
-        told, self._told = self._told, []
-        yield from told
-        while (event := self._event()) is not None:
-            yield report(event)
+        if "" not in full:
+            yield from self._reports()
         for conn in [conn for conn in self._wires if conn not in full]:
             data = b"".join(self._wires[conn].data_to_send())
             if data:
@@ -110,6 +108,12 @@ class _Recorded(Node, abc.ABC):
 
         if self._exchanges is not None:
             yield from self._exchanges.actions(full)
+
+    def _reports(self) -> Iterable[Report]:
+        told, self._told = self._told, []
+        yield from told
+        while (event := self._event()) is not None:
+            yield report(event)
 
     def _carry(self, exchanges: Exchanges[Any]) -> None:
         """Have exchanges over HTTP."""

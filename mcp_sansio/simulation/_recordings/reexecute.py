@@ -110,7 +110,7 @@ class _Execution:
             for event in events:
                 self._step(event)
             if self._rested:
-                self._pull(self._clock.local(events[-1].time), self._links)
+                self._pull(self._clock.local(events[-1].time), ("", *self._links))
             self._finish(events[-1].index + 1)
         except _Differs as differs:
             return differs.difference
@@ -179,7 +179,7 @@ class _Execution:
     def _match(self, event: TraceEvent, place: str, expected: Any, now: float) -> None:
         output = self._output.setdefault(place, deque())
         if not output:
-            self._pull(now, (place,))
+            self._pull(now, (place,) if event.kind == kinds.ENDED else (place, ""))
         self._compare(event, expected, output.popleft() if output else NOTHING)
 
     def _compare(self, event: TraceEvent, expected: Any, found: Any) -> None:
@@ -187,7 +187,9 @@ class _Execution:
             raise _Differs(event.index, expected, found)
 
     def _pull(self, now: float, wanted: Any) -> None:
-        """Have the node say what is to be done; it may write to the wanted connections alone."""
+        """Have the node say what is to be done; it may write to the wanted connections alone, and report if
+        "" is among them: not when an exchange has just ended, after which more may come before anybody looks.
+        """
         for action in self._node.actions(now, _AllBut(wanted)):
             match action:
                 case Write(conn, data):
