@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, cast
 
 import attrs
@@ -43,8 +43,8 @@ class H11Pool:
     """All connections of one client to the server at `url`; attaches itself to the client.
 
     Whenever the machine's `next_ready` returns this, take `next_wire` until it is None, and look whether it
-    is `closed`. `headers`, `request_headers`, `max_body` and `on_message` are those of `HttpClient`.
-    `token` is the adapter's own.
+    is `closed`. `headers`, `request_headers`, `max_body` and `on_message` are those of `HttpClient`, which
+    `http` makes. `token` is the adapter's own.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class H11Pool:
         request_headers: RequestHeaders | None = None,
         max_body: int = MAX_BODY,
         on_message: OnMessage | None = None,
+        http: Callable[..., HttpClient] = HttpClient,
     ) -> None:
         self.token: Any = None
         self.client = client
@@ -68,7 +69,7 @@ class H11Pool:
         self._opening: deque[H11ClientWire] = deque()
         self._waiting: deque[ClientExchange] = deque()
         self._again: deque[ClientExchange] = deque()
-        self._http = HttpClient(
+        self._http = http(
             client,
             url.target,
             now,

@@ -111,16 +111,21 @@ class HttpClient:
         if errand is None:
             return None
         self._exchanges += 1
-        exchange = ClientExchange(errand, self._max_body, self._on_message, self._exchanges)
+        exchange = self.new_exchange(errand, self._exchanges)
         self._errands[errand] = exchange
         if self._on_message is not None:
-            self._on_message(HeadPassed(True, exchange.method, exchange.headers, self._exchanges))
+            head = HeadPassed(True, exchange.method, exchange.headers, self._exchanges, exchange.target)
+            self._on_message(head)
             if exchange.body:
                 self._on_message(MessagePassed(True, exchange.body, self._exchanges))
         quiet = self.client.config.quiet_timeout
         if isinstance(errand, Telling) and quiet is not None:  # of requests, the calls keep the time
             self.client.set_timer(self._overdue, self._clock() + quiet, errand)
         return exchange
+
+    def new_exchange(self, errand: ClientErrand, number: int) -> ClientExchange:
+        """Make an exchange; whoever derives may have a kind of his own."""
+        return ClientExchange(errand, self._max_body, self._on_message, number)
 
     def close(self, now: float, reason: str = "closed") -> None:
         """Let go of the client, which may go on elsewhere: what is under way is lost, the session ended."""

@@ -131,9 +131,9 @@ class HttpServer:
         self._made += 1
         headers = tuple(headers)
         request = HttpRequest(method, target, fields(headers), principal, peer)
-        exchange = HttpExchange(self, request, port, self._made, on_message)
+        exchange = self.new_exchange(request, port, self._made, on_message)
         if on_message is not None:
-            on_message(HeadPassed(False, method, headers, self._made))
+            on_message(HeadPassed(False, method, headers, self._made, target))
         problem = next(chain(self._misplaced(request), self._unreadable(exchange)), None)
         if problem is not None:
             allow = [("allow", ", ".join(self._methods))] if problem[0] == 405 else []
@@ -176,9 +176,19 @@ class HttpServer:
         port: Port | None = None,
     ) -> HttpExchange:
         """The exchange of a request that is answered by an error, whatever it is."""
-        exchange = HttpExchange(self, HttpRequest("POST", "", {}), port)
+        exchange = self.new_exchange(HttpRequest("POST", "", {}), port)
         exchange.refuse(status, reason, code, headers=headers)
         return exchange
+
+    def new_exchange(
+        self,
+        request: HttpRequest,
+        port: Port | None = None,
+        number: int = 0,
+        on_message: OnMessage | None = None,
+    ) -> HttpExchange:
+        """Make an exchange; whoever derives may have a kind of his own."""
+        return HttpExchange(self, request, port, number, on_message)
 
     # --- for connections ---
 

@@ -29,13 +29,14 @@ class MessagePassed:
 @attrs.frozen
 class HeadPassed:
     """The head of a request or a reply of one HTTP exchange has passed: `start` is the method of the one, the
-    status of the other.
+    status of the other. `target` is that of a request.
     """
 
     sent: bool
     start: str | int
     headers: tuple[tuple[str, str], ...]
     exchange: int
+    target: str | None = None
 
 
 OnMessage: TypeAlias = Callable[[MessagePassed | HeadPassed], None]

@@ -21,8 +21,9 @@ NODE: Final = "node"  # a node starts, or starts anew and remembers nothing; dat
 OPEN: Final = "open"  # a connection is usable at this node; data is "http" if it carries exchanges
 SENT: Final = "out"  # a message has left this node; data is its text
 TAKEN: Final = "in"  # a message was taken in by this node; data is its text
-HEAD_SENT: Final = "head-out"  # the head of an HTTP message has left; data is [start, fields]
+HEAD_SENT: Final = "head-out"  # the head of an HTTP message has left; data is [start, fields], and a path
 HEAD_TAKEN: Final = "head-in"
+BODY_TAKEN: Final = "body-in"  # a piece of an HTTP body was taken in; data is its text, None the end of it
 ENDED: Final = "end"  # a connection is over at this node; data says how
 TIMER: Final = "timer"  # a deadline of this node has come
 COMMAND: Final = "op"  # the application at this node did something; data is [verb, arguments]
@@ -31,6 +32,13 @@ FAULT: Final = "fault"  # the world did something; data is [kind, detail]
 PHASE: Final = "phase"  # data is "chaos", "calm", "scarred" or "rest"
 SITUATION: Final = "sometimes"  # something worth reaching was reached; data is its name
 VERDICT: Final = "verdict"  # data is [property, text]
+
+
+HTTP: Final = "http"
+"""What is noted of a connection that carries exchanges, as it opens."""
+
+HIDDEN: Final = "…"
+"""What stands in the place of what was redacted."""
 
 
 class TraceEvent(

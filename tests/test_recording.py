@@ -204,7 +204,7 @@ def test_both_ends_of_http_in_one_recording(front: AsyncFront) -> None:
     assert b"secret" not in written
     assert b"open" in written
     asked = next(e for e in trace if e.kind == "out" and e.node == "client-1" and "prompts/list" in e.data)
-    assert asked.link.startswith("client-1/1.")
+    assert asked.link.startswith("client-1/http")
     assert any(e.kind == "in" and e.node == "client-1" and e.link == asked.link for e in trace)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from recordings import make, server
 
-from mcp_sansio import ClientConfig, Implementation, PromptServerConfig, ServerConfig
+from mcp_sansio import ClientConfig, HttpServerConfig, Implementation, PromptServerConfig, ServerConfig
 from mcp_sansio._trace import Trace, TraceEvent
 from mcp_sansio.simulation._client_node import ClientNode
 from mcp_sansio.simulation._recordings.recorded import RecordedClient, RecordedServer
@@ -47,6 +47,15 @@ def test_a_recorded_session_is_what_it_was(name: str) -> None:
     trace = recording(name)
     assert {"in", "out", "obs", "op", "open", "end"} <= {event.kind for event in trace}
     assert again(trace) is None
+
+
+@pytest.mark.parametrize("era", make.ERAS)
+def test_a_recorded_session_over_http_is_what_it_was(era: str) -> None:
+    trace = recording(f"{era}-http")
+    assert {"head-in", "body-in", "head-out"} <= {event.kind for event in trace}
+    server_again = RecordedServer.of(trace, "server-1", server.CONFIG, server.SERVING, HttpServerConfig())
+    assert reexecute(trace, "client-1", RecordedClient.of(trace, "client-1")) is None
+    assert reexecute(trace, "server-1", server_again) is None
 
 
 @pytest.mark.live

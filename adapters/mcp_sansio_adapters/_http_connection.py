@@ -71,6 +71,7 @@ class HttpConnection(Connection):
             headers=target.headers,
             request_headers=target.request_headers,
             on_message=session.recording.listener(session.hooks.on_message),
+            http=session.recording.http_client,
         )
         self._pool.token = self
         self._dials: dict[Dial, None] = {}

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_sansio import HttpServer, RequestHead, Server
+from mcp_sansio import RequestHead, Server
 from mcp_sansio.h11 import H11Config, H11ServerWire
 
 from ._async_server import Service, opened_service
@@ -75,7 +75,7 @@ class HttpService:
         self.addresses: Sequence[tuple[str, int]] = ()
         self._loop = loop
         self._address = address
-        self._http = HttpServer(service.server, http_config(options.get("config")))
+        self._http = service.recording.http_server(service.server, http_config(options.get("config")))
         self._h11 = options.get("h11") or H11Config()
         self._authenticate = options.get("authenticate")
         self._started = loop.event()

@@ -12,9 +12,13 @@ from typing import Any, Protocol
 
 from mcp_sansio import (
     CallId,
+    Client,
     ClientConfig,
     Endpoint,
     Event,
+    HttpClient,
+    HttpServer,
+    HttpServerConfig,
     IncomingRequest,
     LineWire,
     ListingConfig,
@@ -58,6 +62,14 @@ class Recording:
     def wire(self, endpoint: Endpoint, now: float, on_message: OnMessage | None = None) -> LineWire:
         """A byte stream for the endpoint."""
         return LineWire(endpoint, now, on_message=on_message)
+
+    def http_client(self, client: Client, target: str, now: float, **options: Any) -> HttpClient:
+        """HTTP exchanges for the client."""
+        return HttpClient(client, target, now, **options)
+
+    def http_server(self, server: Server, config: HttpServerConfig) -> HttpServer:
+        """HTTP exchanges for the server."""
+        return HttpServer(server, config)
 
     def listener(self, on_message: OnMessage | None) -> OnMessage | None:
         """What is to hear of the messages of HTTP exchanges, if somebody else wants to hear of them."""

@@ -145,6 +145,7 @@ class AsgiApp:
     async def _opened(self, loop: Loop, started: Event) -> AsyncGenerator[None]:
         try:
             async with opened_service(loop, self.server, self._options) as self._service:
+                self._http = self._service.recording.http_server(self.server, self._http.config)
                 started.set()
                 yield
         finally:

@@ -16,7 +16,7 @@ Secrets: of HTTP headers, those that authenticate are never written. What else m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any, Final, TypeAlias, cast
 from weakref import WeakKeyDictionary
@@ -26,43 +26,39 @@ import msgspec
 
 import mcp_sansio._trace as kinds
 from mcp_sansio import (
-    AskInput,
     CallId,
     CatalogueSnapshot,
+    Client,
     ClientConfig,
-    Completion,
     Endpoint,
     Entry,
     Event,
     HeadPassed,
+    HttpClient,
+    HttpServer,
+    HttpServerConfig,
     IncomingRequest,
     InvalidMessage,
-    Limits,
     LineWire,
     ListingConfig,
-    LocalProtocolError,
     MessagePassed,
     OnMessage,
     Op,
     PromptServer,
-    RpcError,
     Server,
 )
-from mcp_sansio._content import as_result
+from mcp_sansio._http_rules import path_of
 from mcp_sansio._json import decode, encode
 from mcp_sansio._reports import report
-from mcp_sansio._structure import unstructure_typed
-from mcp_sansio._trace import Header, TraceEvent, text_of
-from mcp_sansio._versions import ALL_VERSIONS
+from mcp_sansio._trace import HIDDEN, Header, TraceEvent, text_of
 
 from ._defaults import now
 from ._hooks import logger
 from ._recording import Jitter, Recording
+from ._recording_http import RecordedHttpClient, RecordedHttpServer, link_of
+from ._recording_plain import plain_answer, plain_argument, plain_config, plain_entry
 
 __all__ = ["HIDDEN", "SECRET_HEADERS", "Recorder", "Redact", "hide"]
-
-HIDDEN: Final = "…"
-"""What stands in the place of what was redacted."""
 
 SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 """The headers whose values are never written."""
@@ -70,8 +66,6 @@ SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cook
 Redact: TypeAlias = Callable[[Any], Any]
 """Makes of a JSON value what may be written: of each message, and of what stands for the application's doings
 and what it is told. It must not change what it is given."""
-
-NEWEST: Final = ALL_VERSIONS[-1]
 
 
 def hide(*names: str) -> Redact:
@@ -176,8 +170,12 @@ class Recorder:
 
     def head(self, head: HeadPassed) -> Any:
         """What may be written of the head of an HTTP message."""
-        fields = [(name, HIDDEN if name.lower() in self._secret else value) for name, value in head.headers]
-        return [head.start, fields]
+        where = [] if head.target is None else [path_of(head.target)]
+        return [head.start, self.fields(head.headers), *where]
+
+    def fields(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """What may be written of the headers of an HTTP message."""
+        return [(name, HIDDEN if name.lower() in self._secret else value) for name, value in headers]
 
 
 class _Wire(LineWire):
@@ -224,9 +222,8 @@ class _Party(Recording):
     def __init__(self, recorder: Recorder, name: str, role: str) -> None:
         self.time = recorder.clock()
         self._recorder = recorder
-        self._name = name
+        self.name = name
         self._links = 0
-        self._http = ""
         self._cause = -1
         self._note(kinds.NODE, "", role)
 
@@ -234,7 +231,7 @@ class _Party(Recording):
 
     def begin(self, config: ClientConfig, listing: ListingConfig) -> ClientConfig:
         """A client is about to be made of these."""
-        self.command("settings", self.time, client=_plain_config(config), listing=attrs.asdict(listing))
+        self.command("settings", self.time, client=plain_config(config), listing=attrs.asdict(listing))
         promised = "max_wait", "eager"
         self.report(
             "settings",
@@ -242,12 +239,14 @@ class _Party(Recording):
             max_rounds=config.max_rounds,
             unnegotiated=config.unnegotiated,
         )
-        return attrs.evolve(config, jitter=Jitter(config.jitter, self._drawn))
+        return attrs.evolve(
+            config, jitter=Jitter(config.jitter, lambda value: self.drawn("jitter", value=value))
+        )
 
     def command(self, verb: str, now: float, /, **data: Any) -> None:
         """The application is about to do something."""
         self.time = now
-        given = {name: _plain(value) for name, value in data.items() if value is not None}
+        given = {name: plain_argument(value) for name, value in data.items() if value is not None}
         self._came(kinds.COMMAND, "", [verb, self._recorder.plain(given)])
 
     def began(self, key: Op | CallId, name: str | None) -> None:
@@ -266,10 +265,10 @@ class _Party(Recording):
         return _Wire(self, self.opened(now), endpoint, now, on_message)
 
     def opened(self, now: float) -> str:
-        """There is a connection; its name."""
+        """There is a connection for bytes; its name."""
         self.time = now
         self._links += 1
-        link = f"{self._name}/{self._links}"
+        link = f"{self.name}/{self._links}"
         self._came(kinds.OPEN, link)
         return link
 
@@ -282,13 +281,36 @@ class _Party(Recording):
 
     def answer(self, request: IncomingRequest, value: Any, now: float) -> None:
         """A request is about to be answered."""
-        self._settle("answer", request, now, **_plain_answer(request.method, value))
+        self._settle("answer", request, now, **plain_answer(request.method, value))
 
     def _settle(self, verb: str, request: IncomingRequest, now: float, **data: Any) -> None:
         self.command(verb, now, id=request.id, **data)
 
-    def _drawn(self, value: float) -> None:
-        self._note(kinds.COMMAND, "", ["jitter", {"value": value}])
+    def http_client(self, client: Client, target: str, now: float, **options: Any) -> HttpClient:
+        """HTTP exchanges for the client."""
+        return RecordedHttpClient(self, self._recorder, client, target, now, **options)
+
+    def http_server(self, server: Server, config: HttpServerConfig) -> HttpServer:
+        """HTTP exchanges for the server."""
+        return RecordedHttpServer(self, self._recorder, server, config)
+
+    def body(self, link: str, data: bytes | None, now: float) -> None:
+        """A piece of a body has come, or its end."""
+        self.time = now
+        self._came(kinds.BODY_TAKEN, link, None if data is None else text_of(data))
+
+    def complete(self, link: str, how: str) -> None:
+        """An exchange is over by itself, or since nobody cares for it any more."""
+        self._note(kinds.ENDED, link, how)
+
+    def caller(self, link: str, principal: str | None) -> None:
+        """Whose a connection is, or an exchange."""
+        if principal is not None:
+            self._note(kinds.OBSERVED, link, ["caller", {"principal": principal}])
+
+    def drawn(self, verb: str, **data: Any) -> None:
+        """Something was drawn, or decided, that the machine has asked for."""
+        self._note(kinds.COMMAND, "", [verb, data])
 
     # --- what comes out ---
 
@@ -318,10 +340,12 @@ class _Party(Recording):
         return max(self.time, self._recorder.clock())
 
     def _passed(self, passed: MessagePassed | HeadPassed, link: str | None) -> None:
-        if link is None or passed.sent:
+        if passed.sent:
             self.time = self.clock()
         if link is None:
-            link = self._exchange(passed.exchange)
+            link = link_of(passed.exchange, self.name)
+        if isinstance(passed, HeadPassed) and passed.target is not None:
+            self._note(kinds.OPEN, link.rpartition(".")[0], kinds.HTTP)
         if isinstance(passed, HeadPassed):
             kind, data = kinds.HEAD_SENT if passed.sent else kinds.HEAD_TAKEN, self._recorder.head(passed)
         else:
@@ -329,19 +353,13 @@ class _Party(Recording):
         note = self._note if passed.sent else self._came
         note(kind, link, data)
 
-    def _exchange(self, number: int) -> str:
-        """The link of an HTTP exchange; which connections they have is nobody's business, so all have one."""
-        if not self._http:
-            self._http = self.opened(self.time)
-        return f"{self._http}.{number}"
-
     def _came(self, kind: str, link: str = "", data: Any = None) -> None:
         """Note what comes from outside, and so is the cause of what follows."""
         self._cause = -1
         self._cause = self._note(kind, link, data)
 
     def _note(self, kind: str, link: str = "", data: Any = None) -> int:
-        return self._recorder.add(self.time, kind, self._name, link, data=data, cause=self._cause)
+        return self._recorder.add(self.time, kind, self.name, link, data=data, cause=self._cause)
 
 
 class _ServerParty(_Party):
@@ -354,6 +372,7 @@ class _ServerParty(_Party):
         self._known: Mapping[str, Entry] = {}
         self._seen: CatalogueSnapshot | None = None
         self._link_of: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+        self._streams = 0
         config = server.config
         promised = {"quiet": config.quiet, "max_wait": config.max_wait}
         if layer is not None:
@@ -363,9 +382,7 @@ class _ServerParty(_Party):
     def wire(self, endpoint: Endpoint, now: float, on_message: OnMessage | None = None) -> LineWire:
         """A byte stream for one of the server's streams."""
         link = self._link_of[endpoint] = self.opened(now)
-        principal = getattr(endpoint, "principal", None)
-        if principal is not None:
-            self._note(kinds.OBSERVED, link, ["caller", {"principal": principal}])
+        self.caller(link, getattr(endpoint, "principal", None))
         return _Wire(self, link, endpoint, now, on_message)
 
     def fail(self, request: IncomingRequest, reason: str, now: float) -> None:
@@ -378,6 +395,15 @@ class _ServerParty(_Party):
 
     def _settle(self, verb: str, request: IncomingRequest, now: float, **data: Any) -> None:
         super()._settle(verb, request, now, link=self._link_of.get(request.stream, ""), **data)
+
+    def event(self, event: Event) -> None:
+        """The machine has told the application something; streams without a connection have numbers."""
+        request = getattr(event, "request", None)
+        stream = None if request is None else request.stream
+        if stream is not None and stream not in self._link_of:
+            self._streams += 1
+            self._link_of[stream] = f"#{self._streams}"
+        super().event(event)
 
     def _note(self, kind: str, link: str = "", data: Any = None) -> int:
         """What the server has to offer is noted before anything that it may show in."""
@@ -394,47 +420,6 @@ class _ServerParty(_Party):
         data = {
             "put": [[entry.prompt.name, entry.prompt.description or ""] for entry in put],
             "remove": removed,
-            "prompts": [_plain_entry(entry) for entry in put],
+            "prompts": [plain_entry(entry) for entry in put],
         }
         super()._note(kinds.COMMAND, "", ["edit", self._recorder.plain(data)])
-
-
-def _plain(value: Any) -> Any:
-    return attrs.asdict(value) if isinstance(value, Limits) else value
-
-
-def _plain_config(config: ClientConfig) -> dict[str, Any]:
-    """A client's config, but for the functions in it and what is only worth something to this server."""
-    left_out = attrs.fields(ClientConfig).jitter, attrs.fields(ClientConfig).verdict
-    plain = attrs.asdict(config, filter=lambda field, _: field not in left_out)
-    return plain | {"info": unstructure_typed(config.info, NEWEST)}
-
-
-def _plain_entry(entry: Entry) -> dict[str, Any]:
-    """A prompt, and what there is to propose for its arguments: None where that is a function's to say."""
-    completers = {name: None if callable(each) else [*each] for name, each in entry.completers.items()}
-    return {"prompt": unstructure_typed(entry.prompt, NEWEST), "completers": completers}
-
-
-def _plain_answer(method: str, value: Any) -> dict[str, Any]:
-    """What an application answered, in a form that can be written."""
-    match value:
-        case RpcError():
-            plain: dict[str, Any] = {"error": attrs.asdict(value)}
-        case AskInput():
-            plain = {"ask": attrs.asdict(value)["requests"], "state": value.state}
-        case Completion():
-            plain = {"completion": attrs.asdict(value)}
-        case _ if method == "prompts/get":
-            plain = _plain_prompt(value)
-        case _:
-            plain = {"values" if method == "completion/complete" else "result": value}
-    return plain
-
-
-def _plain_prompt(rendered: Any) -> dict[str, Any]:
-    """A rendered prompt; why it is none, if it is none."""
-    try:
-        return {"result": unstructure_typed(as_result(rendered), NEWEST)}
-    except LocalProtocolError as error:
-        return {"failed": str(error)}

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mcp_sansio._meta import VERSION
-from mcp_sansio._trace import TraceEvent
+from mcp_sansio._trace import HTTP, TraceEvent
 
 from ._listeners import Listener
 
 if TYPE_CHECKING:
     from ._parties import Asked, ClientParty, Owed, ServerParty
-
-HTTP = "http"
-"""What is noted of a connection that carries exchanges, as it opens."""
 
 
 @attrs.define(eq=False)

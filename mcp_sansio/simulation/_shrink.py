@@ -3,7 +3,8 @@
 A greedy search over the tape. A candidate is replayed leniently, with zeros for what it lacks, and is taken
 if it still fails and costs less: messages first, for they are what a person reads, then draws that are not 0.
 First whole labels fall silent, which takes out a fault, a kind of act or a setting at once; then chunks of
-what is left; then draws are left out, so that what strikes does so earlier; then values grow small. A replay
+what is left; then values grow small, and draws are left out, so that what strikes does so earlier, also
+together with an act that they were drawn on account of. A replay
 stops when it is longer than the best, so most candidates cost little.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -28,6 +30,12 @@ T = TypeVar("T")
 
 SETTING = 16
 """A draw of so few possibilities chooses a setting rather than a time or a place."""
+
+FEW = 2
+"""Of more labels than that, not all combinations of gaps are tried."""
+
+LONGEST_GAP = 12
+"""Shorter gaps than that are closed."""
 
 EXPLAINED = 40
 """With more draws than that left, which of them matter is not asked."""
@@ -99,17 +107,22 @@ class _Search:
         self._late = late
 
     def improve(self) -> None:
-        """Go through all the ways until none of them leads on."""
-        before = None
+        """Go through all the ways until none of them leads on; those that pair draws come last, for there are
+        so many pairs.
+        """
+        one_by_one = (
+            *(self._silence_labels, self._zero_chunks, self._lower),
+            *(self._leave_out, self._close_gaps),
+        )
         with suppress(_Spent):
-            while before != self._cost:
-                before = self._cost
-                self._silence_labels()
-                self._zero_chunks()
-                self._lower()
-                self._leave_out()
-                self._leave_out_together()
-                self._change_together()
+            while self._better(one_by_one) or self._better((self._leave_out_together, self._change_together)):
+                pass
+
+    def _better(self, ways: Iterable[Callable[[], None]]) -> bool:
+        before = self._cost
+        for way in ways:
+            way()
+        return before != self._cost
 
     def explain(self) -> tuple[Draw, ...]:
         """The draws that the failure needs: it is gone when one of them is 0."""
@@ -184,6 +197,36 @@ class _Search:
                     if label != quiet[0] and self._omit(label, nth - size, size, silence=quiet):
                         break
 
+    def _close_gaps(self) -> None:
+        """Silence a draw, or make a setting smaller, and leave out of others what was drawn on its account:
+        a request that is not made takes away a draw for each of its messages, in either direction.
+        """
+        for place in self._loud()[::-1]:
+            draw = _places(self.best.record).get(place, ("", 0, 0))
+            values = _lower_than(draw[2]) if draw[1] <= SETTING else (0,)
+            any(self._shift(place, value, sizes) for value in values[:2] for sizes in self._gaps(place[0]))
+
+    def _gaps(self, but: str) -> Iterator[Mapping[Place, int]]:
+        """How much silence may be left out before the first loud draw of each of a few labels."""
+        first: dict[str, Place] = {}
+        for label, nth in self._loud():
+            if label != but and self._silence_before(label, nth):
+                first.setdefault(label, (label, nth))
+        if not 0 < len(first) <= FEW:
+            return
+        for size in range(1, LONGEST_GAP):
+            for more in product((0, 1, -1), repeat=len(first) - 1):
+                yield dict(zip(first.values(), (size, *(size + each for each in more)), strict=True))
+
+    def _shift(self, place: Place, value: int, sizes: Mapping[Place, int]) -> bool:
+        places = _places(self.best.record)
+        if place not in places:
+            return False
+        places[place] = (*places[place][:2], value)
+        gone = {(label, nth - by) for (label, nth), size in sizes.items() for by in range(1, 1 + size)}
+        silent = all(place in places and not places[place][2] for place in gone)
+        return silent and self._try([draw for place, draw in places.items() if place not in gone])
+
     def _silence_before(self, label: str, nth: int) -> int:
         places, size = _places(self.best.record), 0
         while nth > size and (label, nth - size - 1) in places and not places[label, nth - size - 1][2]:
@@ -205,8 +248,10 @@ class _Search:
                 lowered = any(self._set({place: lower}) for lower in _lower_than(self._value(place)))
 
     def _change_together(self) -> None:
-        """Make a setting smaller, or leave something out, and have something else happen at another time."""
-        loud = self._loud()
+        """Make a setting smaller, or leave something out, and have something else happen at another time;
+        once the story is shorter, there are quicker ways again.
+        """
+        loud, messages = self._loud(), self._cost[0]
         size = {place: draw[1] for place, draw in _places(self.best.record).items()}
         settings = [place for place in loud if size[place] <= SETTING]
         rest = [place for place in loud if size[place] > SETTING]
@@ -215,6 +260,8 @@ class _Search:
                 for other in rest:
                     values = () if other == place else _other_than(self._value(other), size[other])
                     any(self._set({place: lower, other: value}) for value in values)
+                    if self._cost[0] < messages:
+                        return
 
     def _set(self, values: Mapping[Place, int]) -> bool:
         return self._try(_with(_places(self.best.record), values))

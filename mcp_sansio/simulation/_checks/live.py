@@ -32,6 +32,9 @@ ATTEMPTS = 16
 
 MINUTE = 60.0
 
+BRISK = 4
+"""So many are one already within a second, in which nobody backs off so often."""
+
 HANDSHAKES = frozenset({"server/discover", "initialize"})
 
 
@@ -166,9 +169,11 @@ class NoStorm(Checker):
         if request is None or request.method != "subscriptions/listen" or request.index != event.index:
             return None
         tried = self._tried.setdefault(event.node, deque(maxlen=ATTEMPTS))
-        often = len(tried) == ATTEMPTS and event.time < tried[0].time + MINUTE
-        if often and not any(asked.acknowledged for asked in tried):
-            return f"{event.node} has asked for announcements {ATTEMPTS + 1} times within a minute"
+        for attempts, seconds in ((BRISK, 1.0), (ATTEMPTS, MINUTE)):
+            last = [*tried][-attempts:]
+            often = len(last) == attempts and event.time < last[0].time + seconds
+            if often and not any(asked.acknowledged for asked in last):
+                return f"{event.node} has asked for announcements {attempts + 1} times within {seconds:g} s"
         tried.append(request)
         return None
 

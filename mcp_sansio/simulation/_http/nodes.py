@@ -22,10 +22,9 @@ from mcp_sansio._h11_visit import H11Config
 from mcp_sansio._http_reply import ClientExchange
 from mcp_sansio._http_server import HttpServer, HttpServerConfig
 from mcp_sansio._passing import HeadPassed, MessagePassed
-from mcp_sansio._trace import text_of
+from mcp_sansio._trace import HTTP, text_of
 from mcp_sansio._url import HttpUrl
 from mcp_sansio.simulation._client_node import ClientNode
-from mcp_sansio.simulation._ledger_http import HTTP
 from mcp_sansio.simulation._links import EOF, REFUSED
 from mcp_sansio.simulation._node import Action, Dial, Hangup, Write
 from mcp_sansio.simulation._server_node import ServerNode

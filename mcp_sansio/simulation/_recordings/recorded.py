@@ -32,6 +32,7 @@ from mcp_sansio._events import (
     PromptRequested,
     RequestReceived,
 )
+from mcp_sansio._http_server import HttpServerConfig
 from mcp_sansio._line_wire import LineWire
 from mcp_sansio._listing import ListingConfig
 from mcp_sansio._plain import is_array
@@ -40,11 +41,14 @@ from mcp_sansio._prompt_server import PromptServer, PromptServerConfig
 from mcp_sansio._reports import Report, report
 from mcp_sansio._server import Server
 from mcp_sansio._server_config import ServerConfig
+from mcp_sansio._stream import Stream
 from mcp_sansio._structure import structure_value
 from mcp_sansio._trace import Trace
 from mcp_sansio._types import Completion, GetPromptResult, Implementation, InputRequest, Prompt
 from mcp_sansio.simulation._links import EOF
 from mcp_sansio.simulation._node import Action, Hangup, Node, Write
+
+from .exchanges import BODY, HEAD, ClientExchanges, Exchanges, ServerExchanges
 
 
 def _commands(trace: Trace, name: str, verb: str) -> list[Mapping[str, Any]]:
@@ -66,6 +70,7 @@ class _Recorded(Node, abc.ABC):
         self._reason: str | None = None
         self._told: list[Report] = []
         self._asked: dict[tuple[str, Any], Event] = {}
+        self._exchanges: Exchanges[Any] | None = None
         self._verbs: dict[str, Callable[[Mapping[str, Any], float], None]] = {"ending": self._ending}
 
     def receive(self, conn: str, data: bytes, now: float) -> None:
@@ -75,6 +80,8 @@ class _Recorded(Node, abc.ABC):
     def closed(self, conn: str, how: str, now: float) -> None:
         reason, self._reason = self._reason or how, None
         wire = self._wires.get(conn)
+        if self._exchanges is not None:
+            self._exchanges.closed(conn, now, reason)
         if wire is not None and how == EOF:
             wire.receive_eof(now, reason)
         elif wire is not None:
@@ -89,10 +96,8 @@ class _Recorded(Node, abc.ABC):
                 act(data, now)
 
     def actions(self, now: float, full: Container[str]) -> Iterable[Action]:
-        told, self._told = self._told, []
-        yield from told
-        while (event := self._event()) is not None:
-            yield report(event)
+        if "" not in full:
+            yield from self._reports()
         for conn in [conn for conn in self._wires if conn not in full]:
             data = b"".join(self._wires[conn].data_to_send())
             if data:
@@ -100,6 +105,20 @@ class _Recorded(Node, abc.ABC):
             if self._wires[conn].closed:
                 del self._wires[conn]
                 yield Hangup(conn)
+
+        if self._exchanges is not None:
+            yield from self._exchanges.actions(full)
+
+    def _reports(self) -> Iterable[Report]:
+        told, self._told = self._told, []
+        yield from told
+        while (event := self._event()) is not None:
+            yield report(event)
+
+    def _carry(self, exchanges: Exchanges[Any]) -> None:
+        """Have exchanges over HTTP."""
+        self._exchanges = exchanges
+        self._verbs |= {HEAD: exchanges.head, BODY: exchanges.body}
 
     @abc.abstractmethod
     def _event(self) -> Event | None:
@@ -139,13 +158,19 @@ class RecordedClient(_Recorded):
     def of(cls, trace: Trace, name: str) -> RecordedClient:
         """The client of a recording, with the settings that it had."""
         settings = _commands(trace, name, "settings")[0]
+        http = _commands(trace, name, "http")
         config = _known(ClientConfig, settings["client"])
         config["info"] = structure_value(Implementation, config["info"])
-        return cls(
+        client = cls(
             ClientConfig(**config),
             ListingConfig(**_known(ListingConfig, settings["listing"])),
             [data["value"] for data in _commands(trace, name, "jitter")],
         )
+        if http:
+            exchanges = ClientExchanges(client, client.client, http[0], _commands(trace, name, "headers"))
+            client._carry(exchanges)
+            client._verbs["http"] = exchanges.begin
+        return client
 
     def opened(self, conn: str, now: float) -> None:
         self._wires[conn] = LineWire(self.client, now)
@@ -206,6 +231,7 @@ class RecordedServer(_Recorded):
         self, config: ServerConfig, serving: PromptServerConfig, principals: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
+        self._streams: dict[Stream, str] = {}
         self.catalogue: Catalogue = Catalogue()
         self.prompts: PromptServer = PromptServer(self.catalogue, serving)
         self.server: Server = Server(config, self.prompts)
@@ -219,11 +245,23 @@ class RecordedServer(_Recorded):
         }
 
     @classmethod
-    def of(cls, trace: Trace, name: str, config: ServerConfig, serving: PromptServerConfig) -> RecordedServer:
-        """The server of a recording, if it had these configs."""
+    def of(
+        cls,
+        trace: Trace,
+        name: str,
+        config: ServerConfig,
+        serving: PromptServerConfig,
+        http: HttpServerConfig | None = None,
+    ) -> RecordedServer:
+        """The server of a recording, if it had these configs; `http` is that of HTTP, session ids are as they
+        were.
+        """
         told = [event for event in trace if event.node == name and event.kind == kinds.OBSERVED]
         callers = {e.link: e.data[1]["principal"] for e in told if e.data[0] == "caller"}
-        return cls(config, serving, callers)
+        server = cls(config, serving, callers)
+        ids = _commands(trace, name, "session")
+        server._carry(ServerExchanges(server, server.server, http or HttpServerConfig(), ids, callers))
+        return server
 
     def start(self, now: float) -> None:
         """Say what it promises of its own accord."""
@@ -244,10 +282,17 @@ class RecordedServer(_Recorded):
         while self.server.next_ready() is not None:
             pass
         event = self.server.next_event()
+        request = getattr(event, "request", None)
+        link = "" if request is None or request.stream is None else self._link(request.stream)
         if isinstance(event, PromptRequested | CompletionRequested | RequestReceived):
-            stream = event.request.stream
-            self._asked["" if stream is None else str(stream.peer), event.request.id] = event
+            self._asked[link, event.request.id] = event
         return event
+
+    def _link(self, stream: Stream) -> str:
+        """The name of a stream: its connection, or a number."""
+        if stream.peer is not None:
+            return str(stream.peer)
+        return self._streams.setdefault(stream, f"#{len(self._streams) + 1}")
 
     def _edit(self, data: Mapping[str, Any], _now: float) -> None:
         with self.catalogue.batch():

@@ -23,6 +23,7 @@ from mcp_sansio.simulation._listeners import CANCELLED
 
 PEER = "peer of "
 OTHER = {"client": "server", "server": "client"}
+SAID = {kinds.TAKEN: kinds.SENT, kinds.HEAD_TAKEN: kinds.HEAD_SENT}
 LOST = "lost"
 """The fault that stands for messages that passed unrecorded."""
 
@@ -196,14 +197,16 @@ class _Mirror:
 
     def take(self, event: TraceEvent) -> None:
         """Copy an event; what was caused by others is so in the copy."""
-        if event.kind == kinds.TAKEN:
-            self._peer(event, kinds.SENT)
+        if event.kind in SAID:
+            self._peer(event, SAID[event.kind])
         cause = self._now.get(event.cause, -1)
         self._now[event.index] = self._add(event, event.node, event.kind, event.data, cause)
         if event.kind == kinds.NODE and event.node not in self._roles:
             self._roles[event.node] = event.data
         elif event.kind == kinds.OPEN:
             self._opened(event)
+        elif event.kind == kinds.HEAD_SENT:
+            self._peer(event, kinds.HEAD_TAKEN)
         elif event.kind == kinds.SENT and not _cancels(event):
             self._peer(event, kinds.TAKEN)
         elif event.kind == kinds.ENDED:

@@ -294,10 +294,10 @@ class StateAgain(Client):
 
 
 class ReusedIds(Calls):
-    """Ids are counted to 16, and from the beginning again."""
+    """Ids are counted to 4, and from the beginning again."""
 
     def _start_leg(self, call: Call, now: float) -> None:
-        self._wire_ids %= 16
+        self._wire_ids %= 4
         while self._wire_ids + 1 in self._by_wire:
             self._wire_ids += 1
         super()._start_leg(call, now)

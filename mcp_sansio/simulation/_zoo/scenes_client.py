@@ -25,12 +25,12 @@ def _server(page_size: int = 50, quiet: float = 0.05) -> ServerNode:
     )
 
 
-def _client(world: World, to: str, ack_timeout: float = 10.0) -> ClientNode:
+def _client(world: World, to: str, ack_timeout: float = 10.0, quiet: float = 0.1) -> ClientNode:
     versions = world.tape.one_of("versions", SPOKEN)
     return ClientNode(
         to,
         ClientConfig(info=CLIENT, versions=versions, ack_timeout=ack_timeout),
-        ListingConfig(quiet=0.1, max_wait=0.5),
+        ListingConfig(quiet=quiet, max_wait=0.5),
     )
 
 
@@ -39,8 +39,8 @@ def storm(world: World, until: float) -> None:
     world.latency = world.tape.one_of("latency", ((40, 0.001), (16, 0.05)))
     world.add("s1", _server(page_size=1, quiet=0.0))
     load = Workload(world, "s1", ["c1"], until)
-    load.prompts(8)
-    world.add("c1", _client(world, "s1"))
+    load.prompts(world.tape.between("prompts", 1, 8))
+    world.add("c1", _client(world, "s1", quiet=world.tape.one_of("quiet", (0.3, 0.1))))
     load.reads(2.0)
     load.changes(0.06)
 
@@ -50,7 +50,7 @@ def busy(world: World, until: float) -> None:
     world.latency = world.tape.one_of("latency", ((40, 0.001), (16, 0.05)))
     world.add("s1", _server(page_size=1))
     load = Workload(world, "s1", ["c1"], until)
-    load.prompts(6)
+    load.prompts(world.tape.between("prompts", 1, 6))
     world.add("c1", _client(world, "s1"))
     load.reads(10.0)
     load.changes(4.0)

@@ -42,8 +42,9 @@ def refused(world: World, until: float) -> None:
 def flood(world: World, until: float) -> None:
     """So much is asked at once that neither direction holds it."""
     _pair(world, until, ServerConfig(info=SERVER))
-    for number in range(600):
-        get = {"name": f"p{number % 3:03}", "arguments": {"topic": "x" * 400}}
+    size = world.tape.one_of("size", (40_000, 400))
+    for number in range(world.tape.between("gets", 1, 600)):
+        get = {"name": f"p{number % 3:03}", "arguments": {"topic": "x" * size}}
         world.at(1.0, partial(world.command, "c1", "get", **get))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mcp_sansio._client_config import ClientConfig
+from mcp_sansio._listing import ListingConfig
 from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio.simulation._client_node import ClientNode
@@ -19,16 +20,18 @@ from .prober import Loot, Prober
 
 
 def storm(world: World, until: float) -> None:
-    """Something changes every 40 ms, for as long as it lasts, and nothing goes wrong."""
+    """Something changes all the time, for as long as it lasts, and nothing goes wrong."""
     serving = PromptServerConfig(keys=KEYS, page_size=world.tape.one_of("page size", (50, 2)))
     config = ServerConfig(info=SERVER, quiet=world.tape.one_of("server quiet", (0.05, 0.0)))
     world.add("s1", ServerNode(config, serving))
     load = Workload(world, "s1", ["c1"], until)
     load.prompts(5)
-    world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT)))
-    for number in range(int(until / 0.04)):
+    patience = world.tape.one_of("patience", (ListingConfig(quiet=10.0, max_wait=10.0), ListingConfig()))
+    world.add("c1", ClientNode("s1", ClientConfig(info=CLIENT), patience))
+    every = world.tape.one_of("every", (8.0, 0.04))
+    for number in range(1, int(until / every)):
         change = {"put": [(f"p{number % 5:03}", f"s{number}")]}
-        world.at(number * 0.04, partial(world.command, "s1", "edit", **change))
+        world.at(number * every, partial(world.command, "s1", "edit", **change))
 
 
 def principals(world: World, until: float) -> None:
@@ -73,7 +76,7 @@ def replicas(world: World, until: float) -> None:
 
 
 REPLICAS = Scenario("replicas", 20.0, replicas)
-STORM = Scenario("storm", 40.0, storm, faults=())
+STORM = Scenario("storm", 64.0, storm, faults=())
 PRINCIPALS = Scenario(
     "principals", 10.0, principals, faults=[f for f in ALL if f.name in ("rubbish", "cut-reset", "crash")]
 )
