@@ -24,6 +24,7 @@ from mcp_sansio._trace import Trace
 from mcp_sansio._versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from mcp_sansio.simulation import PROPERTIES, TORTURE, Lenient, Node, Outcome, Scenario, run, run_seed
 from mcp_sansio.simulation._bytes import BYTE_CHECKS
+from mcp_sansio.simulation._bytes_lines import LINE_CHECKS
 from mcp_sansio.simulation._exhaustive import cuts
 from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
 from mcp_sansio.simulation._http.scenarios import TORTURE_HTTP
@@ -89,7 +90,7 @@ def _canonical(scenario: Scenario) -> Verdict:
 def _bytes(traces: Sequence[Trace], makes: dict[str, Callable[[], Node]]) -> Verdict:
     for trace in traces:
         for name, make in makes.items():
-            for check in BYTE_CHECKS:
+            for check in (*BYTE_CHECKS, *LINE_CHECKS):
                 if check.judge(trace, name, make) is not None:
                     return check.id, ""
     return None, ""
