@@ -24,6 +24,7 @@ from mcp_sansio._trace import Trace
 from mcp_sansio._versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from mcp_sansio.simulation import PROPERTIES, TORTURE, Lenient, Node, Outcome, Scenario, run, run_seed
 from mcp_sansio.simulation._bytes import BYTE_CHECKS
+from mcp_sansio.simulation._bytes_events import judge_events, judge_writing
 from mcp_sansio.simulation._bytes_lines import LINE_CHECKS
 from mcp_sansio.simulation._exhaustive import cuts
 from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
@@ -46,10 +47,13 @@ SCENES: Sequence[tuple[Scenario, int]] = (
     (scenes_server.SHUTDOWN, 6),
     (scenes_live.REFUSED, 2),
     (scenes_client.STORM, 1),
-    (scenes_server.STORM, 1),
+    (scenes_server.STORM, 2),
     (scenes_live.FLOOD, 1),
 )
 """Worlds of one kind, in which some properties are easier to break, and so many of each."""
+
+EVENTS = 100
+"""Streams of events."""
 
 CUTS = 16
 """Cuts of each canonical session."""
@@ -96,6 +100,11 @@ def _bytes(traces: Sequence[Trace], makes: dict[str, Callable[[], Node]]) -> Ver
     return None, ""
 
 
+def _events(seeds: Sequence[int]) -> Verdict:
+    problems = [judge_writing(), *map(judge_events, seeds)]
+    return (None if problems == [None] * len(problems) else "B1"), ""
+
+
 def _explored() -> Verdict:
     explored = explore(SMALL)
     if explored.violation is not None:
@@ -125,6 +134,8 @@ def _cuts() -> Iterator[Trial]:
 def all_trials(explores: bool) -> Iterator[Trial]:
     """Every trial, those that find most and cost least first."""
     yield from _canonicals()
+    for begin in range(0, EVENTS, 10):
+        yield Trial(f"events {begin}", partial(_events, range(begin, begin + 10)))
     several = [(scene, seed) for scene, count in SCENES for seed in range(count)]
     seeds = [(TORTURE, seed) for seed in range(SEEDS)]
     for scene, seed in [*seeds[:20], *several, *seeds[20:]]:
