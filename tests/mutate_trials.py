@@ -26,6 +26,7 @@ from mcp_sansio.simulation import PROPERTIES, TORTURE, Lenient, Node, Outcome, S
 from mcp_sansio.simulation._bytes import BYTE_CHECKS
 from mcp_sansio.simulation._bytes_events import judge_events, judge_writing
 from mcp_sansio.simulation._bytes_lines import LINE_CHECKS
+from mcp_sansio.simulation._bytes_pages import judge_page
 from mcp_sansio.simulation._exhaustive import cuts
 from mcp_sansio.simulation._exhaustive.explore import SMALL, explore
 from mcp_sansio.simulation._http.scenarios import TORTURE_HTTP
@@ -54,6 +55,9 @@ SCENES: Sequence[tuple[Scenario, int]] = (
 
 EVENTS = 100
 """Streams of events."""
+
+PAGES = 400
+"""Pages of a list."""
 
 CUTS = 16
 """Cuts of each canonical session."""
@@ -105,6 +109,10 @@ def _events(seeds: Sequence[int]) -> Verdict:
     return (None if problems == [None] * len(problems) else "B1"), ""
 
 
+def _pages(seeds: Sequence[int]) -> Verdict:
+    return (None if all(judge_page(seed) is None for seed in seeds) else "B5"), ""
+
+
 def _explored() -> Verdict:
     explored = explore(SMALL)
     if explored.violation is not None:
@@ -136,6 +144,8 @@ def all_trials(explores: bool) -> Iterator[Trial]:
     yield from _canonicals()
     for begin in range(0, EVENTS, 10):
         yield Trial(f"events {begin}", partial(_events, range(begin, begin + 10)))
+    for begin in range(0, PAGES, 50):
+        yield Trial(f"pages {begin}", partial(_pages, range(begin, begin + 50)))
     several = [(scene, seed) for scene, count in SCENES for seed in range(count)]
     seeds = [(TORTURE, seed) for seed in range(SEEDS)]
     for scene, seed in [*seeds[:20], *several, *seeds[20:]]:
