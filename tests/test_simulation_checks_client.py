@@ -391,6 +391,13 @@ def test_every_property_passes_something_odd() -> None:
 # --- broken ---------------------------------------------------------------------------------------------
 
 
+def not_served() -> Tale:
+    """Who asks for a list that is held and good makes a request."""
+    tale = prompts(Tale(A).command("list"), 1, A).tell("updated", **list_of(1, A, expires=60.0))
+    prompts(tale.command("list"), 2, A).tell("updated", **list_of(2, A, expires=None))
+    return prompts(tale.command("list"), 3, A)
+
+
 def rounds(count: int) -> Tale:
     """One get that is asked for input so many times."""
     tale = Tale(A).settings().asks(1, GET, name="a")
@@ -520,6 +527,7 @@ BROKEN = [
     (NoLeak, Tale(A).began(1).rest(A), "a list that never ends"),
     (NoLeak, Tale(A).rest(A, timer=5.0), "waits until 5.0 for nothing"),
     (NoLeak, Tale(A).rest(A, in_flight=1), "1 requests in flight"),
+    (RequestBound, not_served(), "3 walks, and 2 reasons"),
     (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, A, private=True)), "private: True"),
     (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, B)), "other items"),
     (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, A, expires=61.0)), "good until 61"),
