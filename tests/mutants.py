@@ -105,8 +105,13 @@ def settings() -> None:
 
 
 def give(function: FunctionType, code: CodeType) -> None:
-    """Let a function be another one; what others remember of it is forgotten."""
+    """Let a function be another one."""
     function.__code__ = code
+    forget()
+
+
+def forget() -> None:
+    """Let the functions that remember what they returned be asked again."""
     for name, module in [*sys.modules.items()]:
         for value in vars(module).values() if name.startswith("mcp_sansio._s") else ():
             if hasattr(value, "cache_clear"):

@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 import attrs
-from mutants import ROOM, Place
+from mutants import ROOM, Place, forget
 
 from mcp_sansio._tables import Table
 from mcp_sansio._trace import Trace
@@ -47,8 +47,9 @@ SCENES: Sequence[tuple[Scenario, int]] = (
     (scenes_server.PRINCIPALS, 4),
     (scenes_server.SHUTDOWN, 6),
     (scenes_live.REFUSED, 2),
+    (scenes_client.GOODBYES, 4),
     (scenes_client.STORM, 1),
-    (scenes_server.STORM, 2),
+    (scenes_server.STORM, 4),
     (scenes_live.FLOOD, 1),
 )
 """Worlds of one kind, in which some properties are easier to break, and so many of each."""
@@ -194,6 +195,7 @@ def reaching(modules: Sequence[str]) -> Iterator[set[Place]]:
 
 def prepare(trial: Trial, modules: Sequence[str]) -> None:
     """Run a trial as the library is, and remember what came of it."""
+    forget()
     with reaching(modules) as found:
         wrong, trial.digest = trial.run()
     if wrong is not None:

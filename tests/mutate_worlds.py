@@ -30,7 +30,7 @@ MODULES = (
 )
 """The rooms that keep a state, but for the tables themselves, which come after them."""
 
-WORLDS = 100
+WORLDS = 25
 """So many trials has a mutant to pass at most."""
 
 PATIENCE = 2.0
@@ -49,9 +49,8 @@ class Room:
     survivors: list[str] = attrs.field(factory=list[str])
 
     def line(self) -> str:
-        total, lived = self.ends.total(), len(self.survivors)
-        killed = {end: count for end, count in self.ends.most_common() if not end.startswith("survives")}
-        return f"{self.name}: {total} mutants, {total - lived} killed, {lived} survive; {killed}"
+        total, lived, ends = self.ends.total(), len(self.survivors), dict(self.ends.most_common())
+        return f"{self.name}: {total} mutants, {total - lived} killed, {lived} not; {ends}"
 
 
 def fate(mutant: Mutant, trials: Sequence[Trial]) -> tuple[str, str]:

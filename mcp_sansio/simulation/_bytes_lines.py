@@ -85,7 +85,10 @@ def _complaints(driven: Driven) -> list[str]:
     """What a node complained of: in what it wrote, or in a report where it writes nothing."""
     lines = [decode(line) for of in driven.written.values() for line in of.splitlines()]
     errors = [line["error"] for line in lines if complains(line)]
-    written = [str(error["message"]) for error in errors if error["code"] == INVALID_REQUEST]
+    codes = {INVALID_REQUEST: ""}
+    written = [
+        f"{codes.get(error['code'], 'over the limit, wrongly: ')}{error['message']}" for error in errors
+    ]
     return written or [str(fields["text"]) for kind, fields in driven.reports if kind == "odd"]
 
 
@@ -197,7 +200,7 @@ class Overheard(ByteProperty):
         said = [line for of in driven.written.values() for line in of.splitlines()]
         if [each.data for each in _messages(heard) if each.sent] != said:
             return f"what {name} wrote is not what was heard"
-        lines = [each.data for each in _messages(heard) if not each.sent]
+        lines = [each.data for each in _messages(heard) if each.sent is False]
         if lines[1::2] != [bytes_of(event.data) for event in _taken(trace, name)]:
             return f"what {name} took in is not what was heard"
         heads = {bytes(head) for head in lines[::2]}

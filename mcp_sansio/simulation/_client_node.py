@@ -171,6 +171,8 @@ class ClientNode(Node):
                 self.prompts.principal_changed(now)
                 if self._wire is not None:
                     self._wire.abort(now, "another principal")
+            case "leave" if self._wire is not None:
+                self._wire.close(now)
             case _:
                 pass
 
