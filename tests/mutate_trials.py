@@ -38,7 +38,10 @@ SEEDS = 150
 SEEDS_HTTP = 40
 """Worlds of torture over HTTP."""
 
+SHORT_STORM = attrs.evolve(scenes_server.STORM, seconds=3.0)
+
 SCENES: Sequence[tuple[Scenario, int]] = (
+    (SHORT_STORM, 3),
     (scenes_client.BUSY, 6),
     (scenes_client.TWO_SERVERS, 2),
     (scenes_client.FOREIGN_TAGS, 4),
@@ -149,7 +152,7 @@ def all_trials(explores: bool) -> Iterator[Trial]:
         yield Trial(f"pages {begin}", partial(_pages, range(begin, begin + 50)))
     several = [(scene, seed) for scene, count in SCENES for seed in range(count)]
     seeds = [(TORTURE, seed) for seed in range(SEEDS)]
-    for scene, seed in [*seeds[:20], *several, *seeds[20:]]:
+    for scene, seed in [*seeds[:10], *several[:3], *seeds[10:20], *several[3:], *seeds[20:]]:
         yield Trial(f"{scene.name} {seed}", partial(_world, scene, seed))
     yield from _cuts()
     for seed in range(SEEDS_HTTP):

@@ -36,7 +36,7 @@ FIELDS = (
     *(b": comment", b":", b"unknown: x", b"nothing", b" data: no", b"data : no", b"id:\xff", b"event:\xff"),
     *(b"retry: " + b"0" * (MAX_DIGITS - 1) + b"7", b"retry: " + b"0" * MAX_DIGITS + b"9"),
     *(b"data: " + b"x" * 140, b"data: " + b"y" * (LIMIT - 6), b"data: " + b"z" * (LIMIT - 5)),
-    *(b": " + b"c" * LIMIT, b"data: " + b"d" * 3 * LIMIT, b"data: " + BOM, BOM + b"data: no"),
+    *(b"data: endX", b": " + b"c" * LIMIT, b"data: " + b"d" * 3 * LIMIT, b"data: " + BOM, BOM + b"data: no"),
 )
 
 Heard: TypeAlias = "list[SseEvent | Overlong]"
