@@ -9,6 +9,7 @@ from telling import A, B, Tale, problem
 
 from mcp_sansio.simulation._checking import Checker
 from mcp_sansio.simulation._checks.apart import PrincipalsApart, ServersApart
+from mcp_sansio.simulation._checks.believed import AnswersTold, HintsBelieved
 from mcp_sansio.simulation._checks.calls import (
     IdDiscipline,
     LateResponses,
@@ -36,6 +37,7 @@ from mcp_sansio.simulation._checks.walk import CursorHygiene, Progress, RequestB
 A2, A3 = ("a", "2"), ("a", "3")
 LISTEN = "subscriptions/listen"
 GET = "prompts/get"
+PROMPT_A = {"name": "a", "description": "1"}
 
 
 def asks_for_input(tale: Tale, id: int, state: str | None = None) -> Tale:
@@ -49,8 +51,25 @@ def answers(tale: Tale, id: int, state: str | None = None, name: str = "a") -> T
 
 
 def test_the_properties_have_their_names_in_order() -> None:
-    assert [check.id for check in CLIENT_CHECKS] == [f"C{number}" for number in range(1, 24)]
+    assert [check.id for check in CLIENT_CHECKS] == [f"C{number}" for number in range(1, 26)]
     assert all(check.title and check.anchor for check in CLIENT_CHECKS)
+
+
+def prompts(tale: Tale, id: int, *items: tuple[str, str], **more: Any) -> Tale:
+    """A page with prompts in it, good for a minute and for all, is read."""
+    listed: list[Any] = [{"name": name, "description": tag} for name, tag in items]
+    return tale.asks(id).page(id, **{"prompts": listed, **more})
+
+
+def list_of(asked: int, *items: tuple[str, str], private: bool = False, **more: Any) -> dict[str, Any]:
+    """What a client reports of the list that it has read."""
+    return {"asked": asked, "items": [*items], "private": private, **more}
+
+
+def rendered(tale: Tale, id: int) -> Tale:
+    """A prompt is rendered."""
+    message = {"role": "user", "content": {"type": "text", "text": "a"}}
+    return tale.asks(id, GET, name="a").gets(id, messages=[message])
 
 
 # --- legal, however odd ---------------------------------------------------------------------------------
@@ -256,6 +275,31 @@ def overtaken_cancellation() -> Tale:
     return tale.sends({"method": "notifications/initialized"}).updated(9)
 
 
+def read_as_it_came() -> Tale:
+    """A list of two pages with a name twice, hints that are none, no hints in a session; pages of liars."""
+    tale = prompts(Tale(A).settings(), 1, A, nextCursor="x").asks(2, cursor="x")
+    tale.page(2, prompts=[PROMPT_A, {}])
+    tale.tell("updated", **list_of(1, B))  # one item is malformed, nobody knows what becomes of that
+    tale.tell("odd", kind="bad-hint", text="of another walk: ttlMs is nonsense")
+    prompts(tale, 3, A, ttlMs=-1, cacheScope=None)
+    tale.tell("odd", kind="bad-hint", text="prompts/list: ttlMs is nonsense").tell("odd", kind="x", text="")
+    tale.tell("updated", **list_of(3, A, private=True, expires=tale.time))
+    prompts(tale.session(4), 5, A, ttlMs=None).tell("updated", **list_of(5, A, expires=None))
+    tale.fault("peer-x").asks(6).page(6, prompts=None).tell("updated", **list_of(6, B))
+    return tale.tell("updated", **list_of(9, A))
+
+
+def told_as_it_came() -> Tale:
+    """Answers that are told, that ask for more, that are no answers, and of which nobody can be told."""
+    tale = rendered(Tale(A).settings(), 1).tell("rendered", op=1, texts=["a"])
+    asks_for_input(tale.asks(2, GET, name="a"), 2)
+    tale.asks(3, "completion/complete").gets(3, completion={"values": ["b"]})
+    rendered(tale, 5).tell("rendered", op=5, texts=["a"]).tell("completed", op=2, values=["b"])
+    tale.tell("completed", op=3, values=["c"])
+    tale.asks(4, GET, name="a").fails(4).tell("failed", op=4, what="get", reason="RpcError")
+    return rendered(tale.tell("rendered", op=9, texts=["z"]), 6).restart().rest(A)
+
+
 def announcements_of_all_kinds() -> Tale:
     """Of another subscription, of one that is over, without a tag, in a session: each taken as it may be."""
     stale = {"epoch": 1, "reason": "list_changed"}
@@ -312,6 +356,8 @@ LEGAL = [
     (Progress, given_up_by_the_user),
     (FreshnessArithmetic, slow_clock),
     (FreshnessArithmetic, no_hints),
+    (HintsBelieved, read_as_it_came),
+    (AnswersTold, told_as_it_came),
     (TtlIsNoTimer, reasons_for_a_walk),
     (TtlIsNoTimer, waits_for_a_connection),
     (StaleOnlyOnError, stale_on_error),
@@ -343,6 +389,13 @@ def test_every_property_passes_something_odd() -> None:
 
 
 # --- broken ---------------------------------------------------------------------------------------------
+
+
+def not_served() -> Tale:
+    """Who asks for a list that is held and good makes a request."""
+    tale = prompts(Tale(A).command("list"), 1, A).tell("updated", **list_of(1, A, expires=60.0))
+    prompts(tale.command("list"), 2, A).tell("updated", **list_of(2, A, expires=None))
+    return prompts(tale.command("list"), 3, A)
 
 
 def rounds(count: int) -> Tale:
@@ -474,6 +527,19 @@ BROKEN = [
     (NoLeak, Tale(A).began(1).rest(A), "a list that never ends"),
     (NoLeak, Tale(A).rest(A, timer=5.0), "waits until 5.0 for nothing"),
     (NoLeak, Tale(A).rest(A, in_flight=1), "1 requests in flight"),
+    (RequestBound, not_served(), "3 walks, and 2 reasons"),
+    (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, A, private=True)), "private: True"),
+    (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, B)), "other items"),
+    (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, A, expires=61.0)), "good until 61"),
+    (HintsBelieved, prompts(Tale(A), 1, A).tell("updated", **list_of(1, A, expires=None)), "good until None"),
+    (
+        HintsBelieved,
+        prompts(Tale(A).settings(), 1, A, ttlMs=-1).tell("updated", **list_of(1, A)),
+        "hints of pages that had others",
+    ),
+    (AnswersTold, rendered(Tale(A), 1).tell("rendered", op=1, texts=["other"]), "what came was ['a']"),
+    (AnswersTold, rendered(Tale(A).settings(), 1).rest(A), "is never told"),
+    (AnswersTold, Tale(A).tell("failed", op=1, what="get", reason="InvalidReply"), "called unreadable"),
 ]
 
 

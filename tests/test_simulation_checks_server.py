@@ -10,7 +10,14 @@ from telling_server import ServerTale, problem
 
 from mcp_sansio._subscription import ACKNOWLEDGED
 from mcp_sansio.simulation._checking import Checker
-from mcp_sansio.simulation._checks.announce import CROWDED, Announced, BoundedDelay, BoundedRate, OneBit
+from mcp_sansio.simulation._checks.announce import (
+    CROWDED,
+    Announced,
+    AtOnce,
+    BoundedDelay,
+    BoundedRate,
+    OneBit,
+)
 from mcp_sansio.simulation._checks.pages import BoundState, GuardedState, Hinted, HonestPages, Stateless
 from mcp_sansio.simulation._checks.properties import SERVER_CHECKS
 from mcp_sansio.simulation._checks.server import (
@@ -62,6 +69,14 @@ def read_after_all() -> ServerTale:
         .after(9)
         .rest()
     )
+
+
+def storm() -> ServerTale:
+    """Changes that go on for longer than any may be held."""
+    tale = listening()
+    for number in range(6):
+        tale.after(0.9).edit(f"n{number}")
+    return tale.changed()
 
 
 def freed() -> ServerTale:
@@ -138,6 +153,19 @@ def freed() -> ServerTale:
         lambda: listening().edit("b").note("fault", "s", data=["split", {}]).changed(),
     ),
     (BoundedDelay, "a client that does not read", many_to_a_client_that_does_not_read),
+    (AtOnce, "at once", lambda: listening().after(9).edit("b").changed().after(9).edit("c").changed()),
+    (AtOnce, "after quiet", lambda: listening().after(9).edit("b").changed().edit("c").after(1.0).changed()),
+    (
+        AtOnce,
+        "each puts it off",
+        lambda: listening().edit("b").after(0.9).edit("c").after(0.9).edit("d").after(1.0).changed(),
+    ),
+    (
+        AtOnce,
+        "not before long",
+        lambda: listening().edit("b").changed().after(1.9).edit("c").after(1).changed(),
+    ),
+    (AtOnce, "no promise", lambda: ServerTale().listens().acknowledges().edit("b").after(90).edit("c")),
     (
         BoundedRate,
         "a list between",
@@ -339,6 +367,9 @@ def test_legal(check: type[Checker], tell: Told) -> None:
     (BoundedDelay, "never", lambda: listening().edit("b").after(9).phase("calm")),
     (BoundedDelay, "before the change", lambda: listening().changed().edit("b").after(9).phase("calm")),
     (BoundedDelay, "after a jam", read_after_all),
+    (AtOnce, "held after quiet", lambda: listening().after(9).edit("b").after(0.1).changed()),
+    (AtOnce, "held for too long", lambda: listening().edit("b").changed().edit("c").after(1.1).changed()),
+    (AtOnce, "a storm", storm),
     (BoundedRate, "too often", lambda: listening().edit("b").changed().after(0.5).edit("c").changed()),
     (OnlyWhoAsked, "no session", lambda: ServerTale().changed(None)),
     (OnlyWhoAsked, "no such subscription", lambda: listening().changed(2)),

@@ -9,7 +9,14 @@ from mcp_sansio.simulation._checking import recheck
 from mcp_sansio.simulation._checks.client import CLIENT_CHECKS
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._zoo.clients import CLIENT_ZOO
-from mcp_sansio.simulation._zoo.scenes_client import BUSY, EARLY, FOREIGN_TAGS, STORM, TWO_SERVERS
+from mcp_sansio.simulation._zoo.scenes_client import (
+    BUSY,
+    EARLY,
+    FOREIGN_TAGS,
+    GOODBYES,
+    STORM,
+    TWO_SERVERS,
+)
 from mcp_sansio.simulation._zoo.variant import Variant
 
 CHECKS = {check.id: check for check in CLIENT_CHECKS}
@@ -52,7 +59,7 @@ def test_every_property_has_a_bug_of_its_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "scenario", [TORTURE, BUSY, STORM, TWO_SERVERS, FOREIGN_TAGS, EARLY], ids=lambda s: s.name
+    "scenario", [TORTURE, BUSY, STORM, TWO_SERVERS, FOREIGN_TAGS, EARLY, GOODBYES], ids=lambda s: s.name
 )
 def test_without_a_bug_nothing_is_found(scenario: Scenario) -> None:
     seeds = 300 if scenario is TORTURE else 40

@@ -153,19 +153,19 @@ class GarbageIsolation(ByteProperty):
 
     @classmethod
     def judge(cls, trace: Trace, name: str, make: Make) -> str | None:
-        clean, noisy = (_sense(drive(trace, name, make, pieces)) for pieces in (whole, _noise()))
+        clean, noisy = (sense(drive(trace, name, make, pieces)) for pieces in (whole, _noise()))
         return None if clean == noisy else f"{name} does not do the same with noise between the lines"
 
 
-def _sense(driven: Driven) -> Any:
+def sense(driven: Driven) -> Any:
     """What was written and reported but for complaints: errors about no request, and diagnostics."""
     lines = {conn: data.splitlines() for conn, data in driven.written.items()}
-    said = {conn: [line for line in of if not _complains(line)] for conn, of in lines.items()}
+    said = {conn: [line for line in of if not complains(decode(line))] for conn, of in lines.items()}
     return said, [report for report in driven.reports if report[0] != "odd"]
 
 
-def _complains(line: bytes) -> bool:
-    message: Any = decode(line)
+def complains(message: Any) -> bool:
+    """Whether a message is an error about no request."""
     return "error" in message and message.get("id") is None
 
 

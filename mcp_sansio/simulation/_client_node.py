@@ -82,7 +82,7 @@ class ClientNode(Node):
         self._told.append(Report(kind, fields))
 
     def opened(self, conn: str, now: float) -> None:
-        self._wire = LineWire(self.client, now)
+        self._wire = LineWire(self.client, now, max_line=self.max_line, on_message=self.on_message)
         self._wire.token = conn
         self._failures = 0
 
@@ -171,6 +171,8 @@ class ClientNode(Node):
                 self.prompts.principal_changed(now)
                 if self._wire is not None:
                     self._wire.abort(now, "another principal")
+            case "leave" if self._wire is not None:
+                self._wire.close(now)
             case _:
                 pass
 

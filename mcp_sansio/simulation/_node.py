@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from mcp_sansio._line_wire import MAX_LINE
+from mcp_sansio._passing import OnMessage
 from mcp_sansio._reports import Report
 
 if TYPE_CHECKING:
@@ -60,7 +62,8 @@ class Node:
     `tells`, the node notes the messages that it sends and takes in by itself (what is not newline-delimited);
     else the world cuts them out of the bytes. What comes in is fed to it in pieces that end with `unit`,
     whole if that is empty, so that what it reports stands between the right messages. `speaks` is
-    noted of its connections as they open: "http" if they carry exchanges.
+    noted of its connections as they open: "http" if they carry exchanges. `max_line` and `on_message` are
+    those of the wires of our own nodes, for whoever drives one alone.
     """
 
     name: str = ""
@@ -69,6 +72,8 @@ class Node:
     tells: bool = False
     unit: bytes = b"\n"
     speaks: str | None = None
+    max_line: int = MAX_LINE
+    on_message: OnMessage | None = None
 
     def start(self, now: float) -> None:
         """The world begins, or the process does anew after a crash: nothing of before is remembered."""

@@ -119,7 +119,8 @@ class ServerNode(Node):
 
     def opened(self, conn: str, now: float) -> None:
         principal = self._principals.get(conn.rpartition("-")[0])
-        wire = LineWire(self.server.open(peer=conn, principal=principal), now)
+        stream = self.server.open(peer=conn, principal=principal)
+        wire = LineWire(stream, now, max_line=self.max_line, on_message=self.on_message)
         wire.token = conn
         self._wires[conn] = wire
         if principal is not None:

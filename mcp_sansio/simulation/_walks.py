@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mcp_sansio._plain import is_object, member
+from mcp_sansio._plain import is_array, is_object, member
 from mcp_sansio._structure import SNAPSHOT_DIGEST
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ KEPT = 16
 
 @attrs.frozen(eq=False)
 class Page:
-    """A page as it came. `ttl` is seconds, None where the server gave no hint; `cursor` that of the next."""
+    """A page as it came. `ttl` is seconds, None where the server gave no hint; `cursor` that of the next;
+    `items` are None where one is malformed; `nonsense` are the hints that cannot be what they say.
+    """
 
     asked: Asked
     index: int
@@ -35,6 +37,8 @@ class Page:
     private: bool
     digest: Any
     complete: bool
+    items: tuple[tuple[str, str], ...] | None = None
+    nonsense: tuple[str, ...] = ()
 
 
 @attrs.define(eq=False)
@@ -111,7 +115,23 @@ def _page(asked: Asked, result: dict[str, Any], event: TraceEvent) -> Page:
         private=result.get("cacheScope") != "public",
         digest=member(result.get("_meta"), SNAPSHOT_DIGEST),
         complete=result.get("resultType", "complete") == "complete",
+        items=_items(result.get("prompts")),
+        nonsense=_nonsense(result),
     )
+
+
+def _items(prompts: Any) -> tuple[tuple[str, str], ...] | None:
+    """The prompts of a page as lists are reported."""
+    if not is_array(prompts):
+        return None
+    pairs = [(member(prompt, "name"), member(prompt, "description") or "") for prompt in prompts]
+    return tuple(pairs) if all(isinstance(part, str) for pair in pairs for part in pair) else None
+
+
+def _nonsense(result: dict[str, Any]) -> tuple[str, ...]:
+    ttl, scope = result.get("ttlMs", 0), result.get("cacheScope", "public")
+    wrong = () if type(ttl) is int and ttl >= 0 else ("ttlMs",)
+    return wrong if scope in ("public", "private") else (*wrong, "cacheScope")
 
 
 def _cursor(value: Any) -> str | None:

@@ -132,6 +132,11 @@ class BoundedDelay(Timed):
                 if listener.live and self.judged(server, listener):
                     self._since.setdefault(listener, (server, event.time))
 
+    def due(self, listener: Listener) -> float:
+        """When the change that a listener waits for has to be announced."""
+        server, since = self._since[listener]
+        return since + float(server.settings["max_wait"])
+
     def _told(self) -> None:
         for listener, (server, _) in [*self._since.items()]:
             if self._just(listener, server):
@@ -141,7 +146,7 @@ class BoundedDelay(Timed):
         for listener, (server, since) in [*self._since.items()]:
             if listener.ended is not None or not self.judged(server, listener):
                 del self._since[listener]
-            elif now > since + server.settings["max_wait"] + SLACK and not self._just(listener, server):
+            elif now > self.due(listener) + SLACK:
                 return f"a change of {since:.3f} s has not been announced on {listener.link} at {now:.3f} s"
         return None
 
@@ -149,6 +154,32 @@ class BoundedDelay(Timed):
     def _just(listener: Listener, server: ServerParty) -> bool:
         """Whether the last change has been announced to it."""
         return listener.told[-1:] > [server.versions[-1].index]
+
+
+class AtOnce(BoundedDelay):
+    """A change after quiet is announced at once, others once nothing has changed for the quiet time."""
+
+    id = "S3a"
+    title = "announced at once"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._active: dict[str, float] = {}
+        self._due: dict[Listener, float] = {}
+
+    def _changed(self, server: ServerParty, event: TraceEvent) -> None:
+        super()._changed(server, event)
+        quiet = float(server.settings.get("quiet", math.inf))
+        before, self._active[server.name] = self._active.get(server.name, -math.inf), event.time
+        # A change that nobody was told of may have been acted on as late as one quiet time after it.
+        leads = event.time > before + 2 * quiet + SLACK
+        for listener, (of, since) in self._since.items():
+            if of is server:
+                later = event.time + quiet
+                self._due[listener] = event.time if leads and since == event.time else later
+
+    def due(self, listener: Listener) -> float:
+        return min(super().due(listener), self._due[listener])
 
 
 class BoundedRate(Timed):

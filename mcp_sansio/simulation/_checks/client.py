@@ -1,4 +1,4 @@
-"""The properties of a client, C1 to C23, in that order."""
+"""The properties of a client, C1 to C25, in that order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mcp_sansio.simulation._checking import Checker
 
 from .apart import PrincipalsApart, ServersApart
+from .believed import AnswersTold, HintsBelieved
 from .calls import IdDiscipline, LateResponses, NoLeak, RoundTripsApart, UnknownPrompt
 from .channel import AcknowledgedFirst, CapabilityGate, TeardownOnce
 from .fresh import (
@@ -43,4 +44,6 @@ CLIENT_CHECKS: Sequence[type[Checker]] = (
     AcknowledgedFirst,
     UnknownPrompt,
     NoLeak,
+    HintsBelieved,
+    AnswersTold,
 )

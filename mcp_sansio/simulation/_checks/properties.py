@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_sansio.simulation._checking import Checker
 
-from .announce import Announced, BoundedDelay, BoundedRate, OneBit
+from .announce import Announced, AtOnce, BoundedDelay, BoundedRate, OneBit
 from .client import CLIENT_CHECKS
 from .live import (
     BoundedStaleness,
@@ -22,6 +22,7 @@ SERVER_CHECKS: tuple[type[Checker], ...] = (
     AcknowledgedFirst,
     Announced,
     BoundedDelay,
+    AtOnce,
     BoundedRate,
     OnlyWhoAsked,
     HonestPages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -86,17 +87,23 @@ class RequestBound(Checker):
     anchor = "server/utilities/caching#interaction-with-notifications"
     level = Level.LIBRARY
     trusting = True
-    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.COMMAND)
+    kinds = (kinds.SENT, kinds.TAKEN, kinds.ENDED, kinds.COMMAND, kinds.OBSERVED)
+    reports = ("updated",)
     role = "client"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self._asked: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
+        self._held: dict[str, tuple[int, float]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
         if event.kind == kinds.COMMAND:
-            self._asked[event.node] += event.data[0] in ACCESSES
+            served = event.data[0] == "list" and self._served(event)
+            self._asked[event.node] += event.data[0] in ACCESSES and not served
+            return None
+        if event.kind == kinds.OBSERVED:
+            self._updated(event)
             return None
         client, request = self.client, self.ledger.request
         if request is None or request.walk is None:
@@ -106,6 +113,17 @@ class RequestBound(Checker):
         elif request.walk.requests[0].index == event.index:
             return self._begins(client, request.walk)
         return None
+
+    def _updated(self, event: TraceEvent) -> None:
+        """A list is held, of an epoch and until a time; of who does not say until when, nothing is asked."""
+        asked, until = self.client.first(event.data[1]), event.data[1].get("expires", -math.inf)
+        if asked is not None:
+            self._held[event.node] = asked.epoch, math.inf if until is None else until
+
+    def _served(self, event: TraceEvent) -> bool:
+        """Whether what is held will do for who asks."""
+        epoch, until = self._held.get(event.node, (-1, -math.inf))
+        return epoch == self.client.epoch and event.time < until and event.node not in self.ledger.clocks
 
     def _begins(self, client: ClientParty, walk: Walk) -> str | None:
         if any(other.running for other in client.walks.recent if other is not walk):

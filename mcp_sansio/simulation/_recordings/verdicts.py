@@ -59,6 +59,11 @@ NEEDS: Mapping[str, tuple[Evidence, ...]] = {
     "C23": (Evidence.REST,),
     "S2": (Evidence.EDITS,),
     "S3": (Evidence.EDITS, Evidence.SETTINGS),
+    "S3a": (
+        Evidence.EDITS,
+        Evidence.SETTINGS,
+        Evidence.REST,
+    ),  # to the moment, by a clock that is the world's
     "S4": (Evidence.SETTINGS,),
     "S8a": (Evidence.READING,),
     "S11": (Evidence.EDITS,),

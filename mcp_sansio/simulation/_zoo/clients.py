@@ -16,7 +16,7 @@ from mcp_sansio._calls import Call, CallOptions, Calls, Limits, Outcome, cancell
 from mcp_sansio._client import Client
 from mcp_sansio._coalescer import Coalescer
 from mcp_sansio._errors import Cancelled, RpcError
-from mcp_sansio._events import CallId, Listed, Op, OpFailed, WalkFailed
+from mcp_sansio._events import CallId, Event, Listed, Op, OpFailed, PromptRendered, WalkFailed
 from mcp_sansio._json import RequestId, encode
 from mcp_sansio._listing import Listing
 from mcp_sansio._memory import Memory
@@ -355,6 +355,22 @@ class NeverEnding(PromptClient):
             super().cancel(op, now)
 
 
+class SharedAnyway(Collector):
+    """A list is for everybody, whatever its pages say."""
+
+    def snapshot(self, epoch: int, asked: int, now: float, *, undisturbed: bool) -> Snapshot:
+        made = super().snapshot(epoch, asked, now, undisturbed=undisturbed)
+        return attrs.evolve(made, private=not made.private)
+
+
+class Mute(Client):
+    """An answer that has come is not told."""
+
+    def emit(self, event: Event) -> None:
+        if not isinstance(event, PromptRendered):
+            super().emit(event)
+
+
 # --- the channel --------------------------------------------------------------------------------------
 
 
@@ -430,5 +446,7 @@ CLIENT_ZOO: Sequence[Variant] = (
     _bug("early announcement dropped", "C21", EarlyDropped, _CHANNEL, EARLY),
     _bug("endless retry of an unknown name", "C22", EndlessRetry, _PROMPTS),
     _bug("cancelled list never ends", "C23", NeverEnding, _PROMPTS),
+    _bug("scope of a page ignored", "C24", SharedAnyway, client=collecting(SharedAnyway)),
+    _bug("answer kept", "C25", Mute, "client"),
 )
 """The bugs, in the order of the properties that find them."""

@@ -113,10 +113,22 @@ def early_announcements(world: World, until: float) -> None:
     _odd_channel(world, until, "peer-early", _early)
 
 
+def goodbyes(world: World, until: float) -> None:
+    """A client hangs up now and then, whatever is under way, and dials again."""
+    world.add("s1", _server(page_size=2))
+    load = Workload(world, "s1", ["c1"], until)
+    load.prompts(5)
+    world.add("c1", _client(world, "s1"))
+    load.repeat("leaves", 2.0, lambda _: world.command("c1", "leave"))
+    for kind in (load.changes, load.reads, load.gets, load.completions):
+        kind(0.5)
+
+
 _CALM: Sequence[Fault] = ()
 
 BUSY = Scenario("busy", 20.0, busy, _CALM)
 STORM = Scenario("storm", 8.0, storm, _CALM)
 TWO_SERVERS = Scenario("two servers", 20.0, two_servers, _CALM)
 FOREIGN_TAGS = Scenario("foreign tags", 20.0, foreign_tags, _CALM)
+GOODBYES = Scenario("goodbyes", 20.0, goodbyes, _CALM)
 EARLY = Scenario("early announcements", 20.0, early_announcements, _CALM)

@@ -113,6 +113,13 @@ class Restarting(Coalescer):
         return None if super().due is None else self._last + self._quiet
 
 
+class Leisurely(Coalescer):
+    """Every change waits for others, also the first one after quiet."""
+
+    def hit(self, now: float, *, busy: bool = False) -> bool:
+        return super().hit(now, busy=True)
+
+
 class Always(Coalescer):
     """Every change is announced at once."""
 
@@ -261,6 +268,7 @@ SERVER_ZOO: Sequence[Variant] = (
     _bug("lost trailing announcement", "S2", LastForgotten, "server"),
     _bug("announced before it can be seen", "S2", CopyOfTheList, _prompts(CopyOfTheList)),
     _bug("debounce that restarts", "S3", Restarting, _bursts(Restarting), STORM),
+    _bug("first change held", "S3a", Leisurely, _bursts(Leisurely)),
     _bug("no debounce", "S4", Always, _bursts(Always)),
     _bug("announced to who did not ask", "S5", Loud, _prompts(Loud)),
     _bug("cursors that count", "S6", Positions, _prompts(Positions)),
