@@ -12,6 +12,13 @@ from mcp_sansio.simulation._run import Outcome
 from mcp_sansio.simulation._scenarios import Scenario
 from mcp_sansio.simulation._shrink import Shrunk, cost, shrink
 from mcp_sansio.simulation._world import World
+from mcp_sansio.simulation._zoo.clients import CLIENT_ZOO
+from mcp_sansio.simulation._zoo.liveness import LIVE_ZOO
+from mcp_sansio.simulation._zoo.variant import Variant
+
+STUBBORN = [
+    each for each in (*CLIENT_ZOO, *LIVE_ZOO) if each.found_by in ("C3", "C10", "C18") or each in LIVE_ZOO
+]
 
 
 def failure(scenario: Scenario, seed: int) -> Outcome:
@@ -61,6 +68,16 @@ def test_many_failures_become_short(scenario: Scenario) -> None:
         assert same_property(found)
         assert found.outcome.messages <= 12
         seed = (failed.seed or 0) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", STUBBORN, ids=lambda variant: variant.name)
+def test_what_needs_patience_or_a_crowd_becomes_short_too(variant: Variant) -> None:
+    """Failures at rest, after a storm, of full pipes: no more messages are left than a person reads."""
+    check = [check for check in PROPERTIES if check.id == variant.found_by]
+    outcomes = (run_seed(variant.altered, seed, check) for seed in itertools.count())
+    failed = next(each for each in outcomes if each.violation is not None)
+    assert shrink(failed, check, runs=1500).outcome.messages <= 12
 
 
 def test_a_budget_of_runs_is_kept() -> None:

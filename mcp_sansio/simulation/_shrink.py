@@ -31,6 +31,9 @@ T = TypeVar("T")
 SETTING = 16
 """A draw of so few possibilities chooses a setting rather than a time or a place."""
 
+CHOICE = 3
+"""Of so few possibilities each is tried, not the smaller ones alone."""
+
 FEW = 2
 """Of more labels than that, not all combinations of gaps are tried."""
 
@@ -114,8 +117,9 @@ class _Search:
             *(self._silence_labels, self._zero_chunks, self._lower),
             *(self._leave_out, self._close_gaps),
         )
+        pairs = self._leave_out_together, self._change_together
         with suppress(_Spent):
-            while self._better(one_by_one) or self._better((self._leave_out_together, self._change_together)):
+            while self._better(one_by_one) or self._better((self._choose,)) or self._better(pairs):
                 pass
 
     def _better(self, ways: Iterable[Callable[[], None]]) -> bool:
@@ -179,6 +183,12 @@ class _Search:
         places = _places(self.best.record)
         values = {place: 0 for place in some if place in places and places[place][2]}
         return bool(values) and self._try(_with(places, values))
+
+    def _choose(self) -> None:
+        """Have a setting be another one: the calmest of a few is not always that of the fewest messages."""
+        for place, draw in _places(self.best.record).items():
+            for value in range(draw[2] + 1, draw[1] if draw[1] <= CHOICE else 0):
+                self._set({place: value})
 
     def _leave_out(self) -> None:
         """Leave draws out, alone or with the silence before them, so that what strikes strikes earlier."""
