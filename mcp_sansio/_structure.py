@@ -65,7 +65,8 @@ class SharingReader:
     """
 
     def __init__(self, cls: Class, shared: str) -> None:
-        self._cls: type[Any] = cls
+        self.cls: type[Any] = cls
+        self.shared = shared
         self._decode, self._decode_item = _sharing_decoders(cls, shared)
         self._build = builder(cls, shared, self._items)
         self._known: dict[bytes, Any] = {}
@@ -75,7 +76,7 @@ class SharingReader:
         try:
             value = self._build(self._decode(raw))
         except _UNREADABLE:
-            return structure(self._cls, raw)  # to say where it is wrong
+            return structure(self.cls, raw)  # to say where it is wrong
         if too_deep(raw, MAX_DEPTH):
             raise InvalidMessage(f"nested deeper than {MAX_DEPTH}")
         return value

@@ -24,6 +24,7 @@ from mcp_sansio._prompt_server import PromptServerConfig
 from mcp_sansio._sealing import Keys
 from mcp_sansio._server_config import ServerConfig
 from mcp_sansio._snapshot import Snapshot
+from mcp_sansio._structure import SharingReader
 from mcp_sansio.simulation._server_node import entry
 
 T = TypeVar("T")
@@ -95,5 +96,6 @@ class _Writer(pickle.Pickler):
         **dict.fromkeys(SHARED, _share),
         **dict.fromkeys(IMMUTABLE, _place),
         Entry: lambda made: (_entry, (made.prompt.name, made.prompt.description)),
+        SharingReader: lambda reader: (SharingReader, (reader.cls, reader.shared)),
         msgspec.json.Decoder: lambda decoder: (_decoder, (decoder.type,)),
     }

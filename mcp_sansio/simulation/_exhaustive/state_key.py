@@ -79,7 +79,14 @@ SETTLED: Final = frozenset(
         # follows from what else is in the key
         *("PromptServer._pages", "_pages_of", "_encoded", "Memory._items", "Collector.by_name", "_seen"),
         *("_looked_at", "Snapshot.by_name", "page", "values", "names", "problems", "begin", "end", "_awake"),
-        *("_heard", "_recognized", "recognized", "PromptServer._handlers", "Catalogue._entries"),
+        *(
+            "_heard",
+            "_recognized",
+            "recognized",
+            "Memory._item",
+            "PromptServer._handlers",
+            "Catalogue._entries",
+        ),
     )
 )
 """Attributes, by themselves or with the class that has them, that the key leaves out."""
