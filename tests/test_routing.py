@@ -156,6 +156,15 @@ def test_who_asks_is_in_the_request() -> None:
     assert request.meta["traceparent"] == "00-1-2-03"
 
 
+def test_who_says_something_else_of_himself_is_asked_anew() -> None:
+    peer = Peer()
+    for number, capabilities in enumerate([{"roots": {}}, {"roots": {}}, {}]):
+        peer.say_modern(number, "prompts/get", {"name": "p0000"}, capabilities=capabilities)
+        assert peer.of(PromptRequested)[-1].request.client_capabilities == capabilities
+    assert code(peer.call(3, "initialize")) == -32601
+    assert code(peer.call(4, "prompts/list", version="2099-01-01")) == -32022
+
+
 @pytest.mark.parametrize("info", [None, 5, {}, {"name": "c"}])
 def test_nothing_depends_on_what_a_client_calls_itself(info: Any) -> None:
     peer = Peer()

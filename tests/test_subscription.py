@@ -182,6 +182,26 @@ def test_a_tagged_notification_is_heard_by_its_layer_alone() -> None:
     assert peer.events() == []
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "result"])
+def test_an_announcement_that_is_known_again_is_judged_anew_once_the_channel_has_changed(ends: str) -> None:
+    peer = live()
+    tag = peer.listen
+    for _ in range(3):
+        peer.change(tag)
+    assert peer.topics.lately() == [("announced", TOPIC)] * 3
+    assert peer.events() == []
+    if ends == "cancelled":
+        peer.notify("notifications/cancelled", {"requestId": tag})
+    else:
+        peer.reply(tag, {"resultType": "complete"})
+    assert peer.topics.lately() == [("channel", TOPIC, False)]
+    peer.events()
+    for _ in range(2):
+        peer.change(tag)
+    assert peer.topics.lately() == []
+    assert kinds(peer.events()) == ["foreign-subscription"] * 2
+
+
 class Else(Topics):
     """A layer with a topic of its own."""
 
