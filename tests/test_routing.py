@@ -158,7 +158,8 @@ def test_who_asks_is_in_the_request() -> None:
 
 def test_who_says_something_else_of_himself_is_asked_anew() -> None:
     peer = Peer()
-    for number, capabilities in enumerate([{"roots": {}}, {"roots": {}}, {}]):
+    said: list[dict[str, Any]] = [{"roots": {}}, {"roots": {}}, {}]
+    for number, capabilities in enumerate(said):
         peer.say_modern(number, "prompts/get", {"name": "p0000"}, capabilities=capabilities)
         assert peer.of(PromptRequested)[-1].request.client_capabilities == capabilities
     assert code(peer.call(3, "initialize")) == -32601
