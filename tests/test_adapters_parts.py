@@ -289,7 +289,7 @@ def test_a_turn_goes_on_until_nothing_is_left_and_a_turn_inside_does_nothing() -
 
     pump = Pump(toy, handle, log.append)
     pump.turn()
-    assert log == [3, "flush", 2, "flush", 1, "flush", 0, "flush", 1.0]
+    assert log == [3, 2, 1, 0, "flush", "flush", "flush", "flush", 1.0]
     pump.turn()
     pump.turn()
     assert log[9:] == [2.0]

@@ -1,8 +1,8 @@
 """One turn of a machine: what an adapter does after any input, any command and any timeout.
 
-Wires with something to do are flushed, events are handled, and whatever handling them brought about is
-flushed again, until there is neither. What `flush` means is the adapter's own affair; it is called on the
-wire's token.
+Events are handled, wires with something to do are flushed, and whatever that brought about is handled, until
+there is neither. Events come first: whoever is answered finds that what he said before has been heard. What
+`flush` means is the adapter's own affair; it is called on the wire's token.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pump:
         self._turning = False
 
     def turn(self) -> None:
-        """Flush and handle until nothing is left. A turn inside a turn is the outer one's business."""
+        """Handle and flush until nothing is left. A turn inside a turn is the outer one's business."""
         if self._turning:
             return
         self._turning = True
@@ -61,9 +61,9 @@ class Pump:
 
     def _settle(self) -> None:
         while True:
-            while (wire := self._machine.next_ready()) is not None:
-                wire.token.flush()
-            event = self._machine.next_event()
-            if event is None:
+            while (event := self._machine.next_event()) is not None:
+                self._handle(event)
+            wire = self._machine.next_ready()
+            if wire is None:
                 return
-            self._handle(event)
+            wire.token.flush()
