@@ -137,7 +137,7 @@ class Memory:
         else:
             end = raw.rfind(before.frame[begin + 1 : begin + 1 + _MARK])
             frame = _frame(raw, begin, end)
-            first, last, middle = _difference(old, text + b"]", raw[begin : end + 1])
+            first, last, middle = _difference(old, text + b"]", raw, begin, end + 1)
         try:
             frame.decode()
             middle.decode()
@@ -175,21 +175,23 @@ def _pairs(page: PageRead) -> Iterable[tuple[bytes, Any]]:
     return zip(page.page.items, page.values, strict=True)
 
 
-def _difference(items: tuple[bytes, ...], old: bytes, new: bytes) -> tuple[int, int, bytes]:
-    """What `new` has in place of the items of `old` from `first` up to `last`. In these texts, the one that
-    is returned included, every item is followed by one byte, a comma or a bracket.
+def _difference(
+    items: tuple[bytes, ...], old: bytes, raw: bytes, begin: int, end: int
+) -> tuple[int, int, bytes]:
+    """What `raw`, from `begin` to `end`, has in place of the items of `old` from `first` up to `last`. In
+    these texts, the one that is returned included, every item is followed by one byte, a comma or a bracket.
     """
     ends = [*accumulate(map(len, items))]
     begins = [0, *map(add, ends, count(1))]
-    one, other = len(old), len(new)
-    alike = _common(min(one, other), lambda i, j: old[i:j] == new[i:j])
+    one, other, view = len(old), end - begin, memoryview(old)  # a slice of which is no copy
+    alike = _common(min(one, other), lambda i, j: raw.startswith(view[i:j], begin + i))
     first = bisect_right(begins, alike, hi=len(items)) - 1  # never all, for after the last there is no comma
     start = begins[first]
     # The byte before the first item that is common again counts, so that an item ends there in both.
     room = min(one, other) - start + (start > 0)
-    alike = _common(room, lambda i, j: old[one - j : one - i] == new[other - j : other - i])
+    alike = _common(room, lambda i, j: raw.startswith(view[one - j : one - i], end - j))
     last = max(first, min(bisect_right(begins, one - alike), len(items)))
-    return first, last, new[start : other - one + begins[last]]
+    return first, last, raw[begin + start : end - one + begins[last]]
 
 
 def _common(room: int, same: Callable[[int, int], bool]) -> int:

@@ -66,7 +66,7 @@ def test_dirty(outcome):
             "seed 114: C1 read your notifications: *",
             "MUST: server/utilities/caching#*",
             "* messages, made small: *",
-            "* s1 → c1 *1 prompt",
+            "* s1 → c1 *",
             "* ✗ *C1: *",
             "It takes these draws:*",
         ]

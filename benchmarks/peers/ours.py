@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
+from unittest import mock
 
 from benchmarks import work
 from benchmarks.peers import remote
@@ -22,6 +23,7 @@ from mcp_sansio import (
     PromptRequested,
 )
 from mcp_sansio._lines import LineBuffer
+from mcp_sansio._memory import Memory
 from mcp_sansio._sse import SseDecoder, SseEvent
 from mcp_sansio_adapters.asyncio import AsyncClient, Changes, open_http_client, open_stdio_client
 
@@ -134,9 +136,25 @@ async def server_reply(method: str, prompts: int, era: str) -> AsyncGenerator[Jo
     yield Job(lambda: ask(line), lambda: work.seen_reply(b"".join(replies)))
 
 
+ABLATIONS: Mapping[str, Mapping[str, Any]] = {
+    "comparing": {"recognizes": mock.Mock(return_value=False)},
+    "comparing or interning": {
+        "recognizes": mock.Mock(return_value=False),
+        "_known": mock.Mock(return_value={}),
+    },
+}
+"""What is taken from a client's memory of the last walk, to see what it is worth."""
+
+
 @asynccontextmanager
-async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
+async def client_reply(state: str, prompts: int, without: str = "") -> AsyncGenerator[Job]:
     """The bytes of a reply become a list; the request before it is part of that."""
+    with mock.patch.multiple(Memory, **ABLATIONS[without]) if without else nullcontext():
+        yield client_reply_job(state, prompts)
+
+
+def client_reply_job(state: str, prompts: int) -> Job:
+    """A client that is given replies, and a server that made them before."""
     house = House(prompts, page=prompts, announce=False)
     end = house.ends[0]
     pages = {revision: reply_to_list(house, revision) for revision in (0, 1)}
@@ -159,7 +177,7 @@ async def client_reply(state: str, prompts: int) -> AsyncGenerator[Job]:
         while (event := end.client.next_event()) is not None:
             end.last = event
 
-    yield Job(step, lambda: end.listed, before=before, revision=lambda: revision)
+    return Job(step, lambda: end.listed, before=before, revision=lambda: revision)
 
 
 def reply_to_list(house: House, revision: int) -> bytes:
