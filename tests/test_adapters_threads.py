@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import json
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from driven import META
 from fronts import PATIENCE, AsyncFront, Front, text
 from threaded import INFO, Flag, each_front, each_loop, given_up, together
 
@@ -21,10 +23,12 @@ from mcp_sansio import (
     Entry,
     LocalProtocolError,
     Prompt,
+    PromptServer,
+    PromptServerConfig,
     Server,
     ServerConfig,
 )
-from mcp_sansio_adapters import RequestFailed, cancelled, report_progress
+from mcp_sansio_adapters import RequestFailed, cancelled, new_keys, report_progress
 from mcp_sansio_adapters._threads import Threads, Work
 
 # --- nobody waits for the slow ---
@@ -291,6 +295,40 @@ def test_what_is_given_up_in_line_is_not_begun(front: Front) -> None:
 
     together(front, catalogue, live, threads=1)
     assert called == ["third"]
+
+
+@each_loop
+def test_what_is_given_up_as_it_arrives_is_not_begun(front: AsyncFront) -> None:
+    catalogue, begun = Catalogue(), list[str]()
+
+    @catalogue.prompt
+    async def greet() -> str:
+        begun.append("greet")
+        return ""
+
+    server = Server(ServerConfig(info=INFO), PromptServer(catalogue, PromptServerConfig(keys=new_keys())))
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(PATIENCE)
+    get = {"id": 1, "method": "prompts/get", "params": {"name": "greet", **META}}
+    withdrawal = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+    ask = {"id": 2, "method": "prompts/list", "params": META}
+
+    async def scenario(front: AsyncFront) -> None:
+        async with front.module.open_service(server) as service:
+            await front.serve(service, ours)
+
+    serving = threading.Thread(target=front.run, args=(scenario,))
+    serving.start()
+    with theirs, theirs.makefile() as heard:
+        for messages in ([get, withdrawal, ask], [ask]):
+            theirs.sendall(b"".join(line(message) for message in messages))
+            assert json.loads(next(heard))["id"] == 2
+    serving.join()
+    assert begun == []
+
+
+def line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
 @each_front

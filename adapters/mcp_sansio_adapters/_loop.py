@@ -56,7 +56,7 @@ class Tasks(Protocol):
     """Tasks that end before their block does."""
 
     def start(self, function: AsyncFunction, *args: Any) -> Callable[[], object]:
-        """Start a task; call what is returned to cancel it."""
+        """Start a task; call what is returned to cancel it. One that is cancelled first never begins."""
         ...
 
     def cancel(self) -> None:

@@ -128,6 +128,7 @@ class _Tasks:
 
         async def run() -> None:
             with scope:
+                await trio.lowlevel.checkpoint_if_cancelled()
                 await function(*args)
 
         self._nursery.start_soon(run)
