@@ -309,9 +309,9 @@ def test_what_is_given_up_as_it_arrives_is_not_begun(front: AsyncFront) -> None:
     server = Server(ServerConfig(info=INFO), PromptServer(catalogue, PromptServerConfig(keys=new_keys())))
     ours, theirs = socket.socketpair()
     theirs.settimeout(PATIENCE)
-    get = {"id": 1, "method": "prompts/get", "params": {"name": "greet", **META}}
-    withdrawal = {"method": "notifications/cancelled", "params": {"requestId": 1}}
-    ask = {"id": 2, "method": "prompts/list", "params": META}
+    get = line(id=1, method="prompts/get", params={"name": "greet", **META})
+    withdrawal = line(method="notifications/cancelled", params={"requestId": 1})
+    ask = line(id=2, method="prompts/list", params=META)
 
     async def scenario(front: AsyncFront) -> None:
         async with front.module.open_service(server) as service:
@@ -320,14 +320,14 @@ def test_what_is_given_up_as_it_arrives_is_not_begun(front: AsyncFront) -> None:
     serving = threading.Thread(target=front.run, args=(scenario,))
     serving.start()
     with theirs, theirs.makefile() as heard:
-        for messages in ([get, withdrawal, ask], [ask]):
-            theirs.sendall(b"".join(line(message) for message in messages))
+        for sent in (get + withdrawal + ask, ask):
+            theirs.sendall(sent)
             assert json.loads(next(heard))["id"] == 2
     serving.join()
     assert begun == []
 
 
-def line(message: Mapping[str, Any]) -> bytes:
+def line(**message: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
