@@ -175,7 +175,8 @@ STOREYS = {
     ),
     "Endpoints": ("_machine", "_timers", "_tables", "_calls", "_coalescer", "_input"),
     "The client": (
-        *("_client", "_client_config", "_negotiation", "_welcome", "_subscription", "_rounds", "_incoming"),
+        *("_client", "_client_config", "_negotiation", "_welcome", "_outbox"),
+        *("_subscription", "_rounds", "_incoming"),
         *("_list_layer", "_listing", "_waiters", "_snapshot", "_memory"),
         *("_commands", "_paging", "_prompt_client"),
     ),

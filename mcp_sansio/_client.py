@@ -9,9 +9,8 @@ listen request, then everything that has been asked for meanwhile, in order.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
-from typing import Any, TypeGuard, Unpack
+from typing import Any, Unpack
 
 from ._calls import (
     Call,
@@ -60,6 +59,7 @@ from ._json import (
 from ._layers import ClientLayer
 from ._machine import MachineBase
 from ._negotiation import Negotiator
+from ._outbox import Outbox, waits
 from ._plain import is_id, params_of, shown, text
 from ._rounds import RoundTrips
 from ._structure import result_head, structure
@@ -98,8 +98,7 @@ class Client(MachineBase):
         """What the server says that it is; for display only."""
         self._layers = layers
         self._carrier: Carrier | None = None
-        self._urgent: deque[Call | Outgoing] = deque()
-        self._outbox: deque[Call | Outgoing] = deque()
+        self._outbox = Outbox()
         self.limits: Limits = Limits(config.quiet_timeout, config.total_timeout)
         self._calls = Calls(self, self.limits, self._abandon)
         self._rounds = RoundTrips(self, self._calls)
@@ -158,7 +157,7 @@ class Client(MachineBase):
             raise LocalProtocolError(f"{method} is sent by the library itself")
         message = encode_notification(method, params)
         self.tick(now)
-        self._post(message)
+        self.post(message)
 
     def provide_input(self, call: CallId, answers: Mapping[str, Any], now: float) -> None:
         """Answer an `InputNeeded`; the request goes out again with the answers.
@@ -235,8 +234,7 @@ class Client(MachineBase):
         self._carrier = None
         if self.done:
             return
-        unsent, self._urgent = self._urgent, deque()
-        self._outbox = deque(entry for entry in self._outbox if _waits(entry))
+        unsent = self._outbox.detach()
         self._incoming.detach(reason)
         self._negotiator.detach()
         self.emit(Disconnected(reason))
@@ -244,9 +242,8 @@ class Client(MachineBase):
             layer.closed(reason, now)
         self.channels.detach(now)
         self._calls.end_all(CallInput.LOSE, Lost(reason), now)
-        for entry in unsent:
-            if _waits(entry):  # negotiation begins anew on the next carrier
-                self._calls.end(entry, CallInput.CANCEL, Cancelled(), now)
+        for call in filter(waits, unsent):  # negotiation begins anew on the next carrier
+            self._calls.end(call, CallInput.CANCEL, Cancelled(), now)
 
     def settle(self, wire_id: RequestId, failure: Failure, now: float) -> None:
         """The exchange of one request ended without its reply; the carrier, and all else on it, lives."""
@@ -274,7 +271,8 @@ class Client(MachineBase):
 
     def next_outgoing(self) -> Outgoing | None:
         """The next message for the wire."""
-        while (entry := self._next_entry()) is not None:
+        era_known = self.era is not None
+        while (entry := self._outbox.next(era_known=era_known)) is not None:
             if isinstance(entry, Call):
                 if entry.state is _QUEUED:
                     self._calls.pulled(entry)
@@ -293,7 +291,10 @@ class Client(MachineBase):
         """
         self._check_open()
         call = self._calls.open(method, members, now, **options)
-        self._post(call, urgent=call.urgent)
+        if call.urgent:
+            self.post_urgent(call)
+        else:
+            self.post(call)
         return call
 
     @property
@@ -301,13 +302,15 @@ class Client(MachineBase):
         """Whether everything travels on one channel; false where each request has its own exchange."""
         return self._carrier is None or self._carrier.shared
 
-    def post(self, message: Call | Send) -> None:
+    def post(self, entry: Call | Outgoing) -> None:
         """Send something when its turn comes."""
-        self._post(message)
+        self._outbox.post(entry)
+        self._wake()
 
-    def post_urgent(self, message: Outgoing) -> None:
-        """Send a message ahead of everything that waits."""
-        self._post(message, urgent=True)
+    def post_urgent(self, entry: Call | Outgoing) -> None:
+        """Send something ahead of everything that waits."""
+        self._outbox.post_urgent(entry)
+        self._wake()
 
     def negotiated(self, now: float) -> None:
         """The era is known: open the channel first, then let everybody go on."""
@@ -348,26 +351,12 @@ class Client(MachineBase):
         self.channels.detach(now)
         self.done = True
         self._calls.end_all(CallInput.CLOSE, Closed(reason), now)
-        left = (*self._urgent, *(self._outbox if may_leave else ()))
-        self._urgent = deque(entry for entry in left if not isinstance(entry, Call))
-        self._outbox.clear()
+        self._outbox.finish(era_known=may_leave)
         self._wake()
 
     def _wake(self) -> None:
         if self._carrier is not None:
             self.wake(self._carrier.wire)
-
-    def _post(self, entry: Call | Outgoing, *, urgent: bool = False) -> None:
-        (self._urgent if urgent else self._outbox).append(entry)
-        if self._carrier is not None:
-            self.wake(self._carrier.wire)
-
-    def _next_entry(self) -> Call | Outgoing | None:
-        if self._urgent:
-            return self._urgent.popleft()
-        if self._outbox and self.era is not None:
-            return self._outbox.popleft()
-        return None
 
     def _is_unwritable(self, entry: Outgoing) -> bool:
         """Modern clients "MUST NOT write JSON-RPC responses", not even to what was asked before they knew."""
@@ -383,9 +372,9 @@ class Client(MachineBase):
         shared = self._carrier.shared
         negotiation = call.urgent and call.method != "subscriptions/listen"
         if not negotiation and (shared or self.era is not Era.MODERN):
-            self._post(cancellation(call.wire_id))
+            self.post(cancellation(call.wire_id))
         if not shared:
-            self._post(Abandon(call.wire_id))
+            self.post(Abandon(call.wire_id))
 
     # replies
 
@@ -461,8 +450,3 @@ class Client(MachineBase):
         self.emit(Diagnostic("bad-message", message.reason, message.data))
         if message.id is not None and not message.reply and self.era is Era.LEGACY:
             self._incoming.refuse(message.id, message.code, message.reason)
-
-
-def _waits(entry: Call | Outgoing) -> TypeGuard[Call]:
-    """Whether an entry of the outbox is a call that has neither left nor ended."""
-    return isinstance(entry, Call) and entry.state is _QUEUED

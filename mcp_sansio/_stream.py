@@ -51,7 +51,7 @@ class Stream:
         self.principal = principal
         self.done: bool = False
         self._carrier: Carrier | None = None
-        self._outbox: deque[Send | Marker] = deque()
+        self._outbox: deque[Send | Marker] | None = None
         self._pending = 0
         self._unwritten: dict[RequestId, int] = {}  # how many answers to an id wait to be written
         self._withdrawn: set[RequestId] = set()
@@ -145,7 +145,7 @@ class Stream:
         if self.done:
             return
         self.drop_owed(reason)
-        self._outbox.clear()
+        self._outbox = None
         self._unwritten.clear()
         self._withdrawn.clear()
         self._pending = 0
@@ -163,6 +163,8 @@ class Stream:
         while outbox and message is None:
             entry = outbox.popleft()
             message = entry.pull() if isinstance(entry, Marker) else self._take(entry)
+        if not outbox:
+            self._outbox = None
         if self._ending is not None:
             self._end_if_idle()
         return message
@@ -200,6 +202,8 @@ class Stream:
         """Queue something to be written, as soon as there is a carrier."""
         if self.done:
             return
+        if self._outbox is None:
+            self._outbox = deque()
         self._outbox.append(entry)
         if isinstance(entry, Send):
             self._pending += len(entry.data)
