@@ -123,32 +123,34 @@ def test_restarts_are_bounded_within_their_window() -> None:
     assert Restarts(ProcessPolicy(restarts=0), float).take(0.0) is None
 
 
-class StillLine(Line):
-    """A line that nobody moves bytes on."""
+class StillFlow:
+    """A stream that moves nothing."""
 
-    def __init__(self) -> None:
-        super().__init__(LineWire(Client(ClientConfig(info=INFO)), 0.0), lambda: None)
-        self.stopped = False
+    stopped = False
 
-    def flush(self) -> None:
+    def want(self, reading: bool) -> None:
+        raise AssertionError("nothing to read")
+
+    def write(self, data: bytes) -> bool:
         raise AssertionError("nothing to write")
 
     def stop_writing(self) -> None:
-        self.stopped = self.write_over = True
+        self.stopped = True
 
 
 def test_parting_climbs_down_the_ladder_and_reads_to_the_end() -> None:
     policy = ProcessPolicy(close_grace=1.0, term_grace=2.0)
     stubborn = ("sh", "-c", "trap '' TERM; echo >&2; while :; do sleep 60; done")
-    child, line = Child(ProcessSpec(command=stubborn, policy=policy)), StillLine()
+    child, flow = Child(ProcessSpec(command=stubborn, policy=policy)), StillFlow()
+    line = Line(LineWire(Client(ClientConfig(info=INFO)), 0.0), flow, lambda: None)
     os.set_blocking(child.stderr, True)
     os.read(child.stderr, 1)  # the signal is ignored from now on
     line.end(CLOSED)
     line.end("a later reason")
     steps = child.parting(line)
-    first, writing = next(steps), line.stopped
+    first, writing = next(steps), flow.stopped
     rest = [next(steps) for _ in range(4)]
-    assert (writing, line.stopped) == (False, True)
+    assert (writing, flow.stopped) == (False, True)
     assert [patience for _, patience in (first, *rest)] == [1.0, None, 1.0, 2.0, None]
     condition, _ = rest[-1]
     os.read(child.exited, 1)

@@ -15,7 +15,9 @@ from mcp_sansio import (
     ServerConfig,
 )
 from mcp_sansio_adapters import now
-from mcp_sansio_adapters._reactor import Channel, Reactor
+from mcp_sansio_adapters._line import Line
+from mcp_sansio_adapters._reactor import Reactor
+from mcp_sansio_adapters._streams import FdStream
 
 INFO = Implementation("test", "1")
 META = {
@@ -35,8 +37,10 @@ class Served:
         self.reactor = Reactor(self.server, self.hear, lambda: self.server.handle_timeout(now()))
         wire = LineWire(self.server.open(), now())
         self._writing = ours.dup()
-        self.channel = Channel(self.reactor, wire, (ours.fileno(), self._writing.fileno()))
-        self.channel.flush()
+        self._stream = FdStream(ours.fileno(), self._writing.fileno())
+        self.line = Line(wire, self._stream, self.reactor.turn)
+        self._stream.start(self.line, self.reactor)
+        self.line.begin()
 
     def hear(self, event: Event) -> None:
         if isinstance(event, RequestReceived):
@@ -50,7 +54,7 @@ class Served:
         self.server.respond(self.asked[at], {}, now())
 
     def close(self) -> None:
-        self.channel.release()
+        self._stream.stop()
         self.reactor.close()
         self._writing.close()
 
@@ -72,11 +76,11 @@ def test_a_reply_that_is_ready_when_the_one_before_has_been_written_is_the_last_
         served.ask(2)
         served.reactor.until(lambda: len(served.asked) == 2, 20)
         served.theirs.shutdown(socket.SHUT_WR)
-        served.reactor.until(lambda: served.channel.reason is not None, 20)
-        served.channel.settle()
+        served.reactor.until(lambda: served.line.reason is not None, 20)
+        served.line.settle()
         served.answer(0)
         served.reactor.turn()
         served.reactor.call(lambda: served.answer(1))  # heard in the step that writes the first
-        served.reactor.until(lambda: served.channel.write_over, 20)
+        served.reactor.until(lambda: served.line.write_over, 20)
         lines = served.theirs.recv(65536).splitlines()
         assert [json.loads(line)["id"] for line in lines] == [1, 2]

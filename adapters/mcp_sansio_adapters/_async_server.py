@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_sansio import IncomingRequest, PromptServer, Server
 
@@ -29,6 +29,8 @@ from ._loop import ByteStream, Loop, Tasks
 from ._options import GRACE, THREADS, ServerOptions, recording_of
 from ._pump import Pump
 from ._threads import Threads, Work
+
+L = TypeVar("L", bound=Link)
 
 
 class Service:
@@ -64,31 +66,35 @@ class Service:
         except BaseException:
             await stream.close()
             raise
-        await self.carry(Link(self.loop, wire, stream, self.turn))
+        await self.carry(self.taken(Link(self.loop, wire, stream, self.turn)))
+
+    def taken(self, link: L) -> L:
+        """A link that `carry` will carry, and that is to end with all others."""
+        self._links[link] = None
+        return link
 
     async def carry(self, link: Link) -> None:
         """Carry the bytes of one connection until it is over, then close its stream."""
-        self._links[link] = None
-        try:
-            async with self.loop.tasks() as tasks:
+        async with self.loop.tasks() as tasks:
+            try:
                 link.start(tasks)
                 await link.until(lambda: link.reason is not None)
                 link.settle()
                 await link.until(lambda: link.write_over, self._grace)
-                tasks.cancel()
-        finally:
-            del self._links[link]
-            if not link.wire.closed:
-                link.wire.abort(now(), link.reason or "interrupted")
-            self.turn()
-            await link.stream.close()
+            finally:
+                del self._links[link]
+                if not link.wire.closed:
+                    link.wire.abort(now(), link.reason or "interrupted")
+                self.turn()
+                await link.close()
+            tasks.cancel()
 
     def close(self) -> None:
         """End all streams: what runs is cancelled, what is queued is written within the grace."""
         when = now()
         self.recording.command("close", when)
         self.server.close(when)
-        for link in self._links:
+        for link in [*self._links]:
             link.end(CLOSED)
         self.turn()
 

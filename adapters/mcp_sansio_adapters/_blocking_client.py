@@ -17,25 +17,26 @@ from mcp_sansio import INTERNAL_ERROR, InputNeeded, RequestReceived, RpcError
 from ._defaults import now
 from ._exceptions import ConnectionFailed, Ending
 from ._hooks import logger, value_of
-from ._line import CLOSED
+from ._line import CLOSED, Line
 from ._process import EXITED, Child, ProcessSpec, Restarts
-from ._reactor import Channel, Reactor
+from ._reactor import Reactor
 from ._session import Session
+from ._streams import FdStream
 from ._waiting import Waiter
 
 GRACE = 2.0
 
 
 class Peer(Protocol):
-    """The other end of one connection; `fds` are what to read from and to write to."""
+    """The other end of one connection."""
 
-    fds: tuple[int, int]
+    stream: FdStream
 
-    def watch(self, channel: Channel) -> None:
+    def watch(self, line: Line) -> None:
         """Begin to watch what there is beside the two."""
 
-    def part(self, channel: Channel) -> Ending:
-        """End the connection in good order; `channel` has to end."""
+    def part(self, line: Line) -> Ending:
+        """End the connection in good order; `line` has to end."""
         ...
 
     def close(self) -> None:
@@ -53,16 +54,16 @@ class SocketPeer:
         self._writing = sock.dup()  # a selector takes a descriptor once
         self._reactor = reactor
         sock.setblocking(False)
-        self.fds = (sock.fileno(), self._writing.fileno())
+        self.stream = FdStream(sock.fileno(), self._writing.fileno())
 
-    def watch(self, channel: Channel) -> None:
+    def watch(self, line: Line) -> None:
         """Nothing to watch."""
 
-    def part(self, channel: Channel) -> Ending:
+    def part(self, line: Line) -> Ending:
         """What was pulled is written, if the other end takes it in time."""
-        if channel.reason == CLOSED:
-            self._reactor.until(lambda: channel.write_over, GRACE)
-        return Ending(channel.reason or CLOSED)
+        if line.reason == CLOSED:
+            self._reactor.until(lambda: line.write_over, GRACE)
+        return Ending(line.reason or CLOSED)
 
     def close(self) -> None:
         """Close the socket."""
@@ -76,34 +77,37 @@ class ChildPeer:
     def __init__(self, spec: ProcessSpec, reactor: Reactor) -> None:
         self._reactor = reactor
         self._child = Child(spec)
-        self.fds = (self._child.stdout, self._child.stdin)
+        self.stream = FdStream(self._child.stdout, self._child.stdin)
+        self._stop_draining: Callable[[], object] = _nothing
+        self._stop_waiting: Callable[[], object] = _nothing
 
-    def watch(self, channel: Channel) -> None:
+    def watch(self, line: Line) -> None:
         """Drain stderr, and notice the exit even if the pipes stay open."""
-        self._reactor.watch(self._child.stderr, selectors.EVENT_READ, self._drain_errors)
-        self._reactor.watch(self._child.exited, selectors.EVENT_READ, partial(self._notice_exit, channel))
+        watch = self._reactor.watch
+        self._stop_draining = watch(self._child.stderr, selectors.EVENT_READ, self._drain_errors)
+        self._stop_waiting = watch(self._child.exited, selectors.EVENT_READ, partial(self._notice_exit, line))
 
-    def part(self, channel: Channel) -> Ending:
+    def part(self, line: Line) -> Ending:
         """Down the ladder."""
-        for condition, patience in self._child.parting(channel):
+        for condition, patience in self._child.parting(line):
             self._reactor.until(condition, patience)
-        return self._child.ending(channel.reason)
+        return self._child.ending(line.reason)
 
     def close(self) -> None:
         """Let go of the process; if it still runs, it is killed."""
-        self._reactor.unwatch(self._child.stderr)
-        self._reactor.unwatch(self._child.exited)
+        self._stop_draining()
+        self._stop_waiting()
         self._child.close()
 
     def _drain_errors(self) -> None:
         self._child.read_errors()
         if self._child.errors_over:
-            self._reactor.unwatch(self._child.stderr)
+            self._stop_draining()
 
-    def _notice_exit(self, channel: Channel) -> None:
+    def _notice_exit(self, line: Line) -> None:
         self._child.gone = True
-        self._reactor.unwatch(self._child.exited)
-        channel.end(EXITED)
+        self._stop_waiting()
+        line.end(EXITED)
 
 
 class Connection:
@@ -114,7 +118,7 @@ class Connection:
         self._connect = connect
         self._session = session
         self._restarts = restarts
-        self._current: tuple[Peer, Channel] | None = None
+        self._current: tuple[Peer, Line] | None = None
         self._restart_at: float | None = None
         session.ask = self._ask
         session.serve = self._serve
@@ -169,21 +173,22 @@ class Connection:
         except (OSError, ValueError) as error:
             self._finish(Ending(f"the server cannot be started: {error}"))
             return
-        channel = Channel(self.reactor, self._session.wire(), peer.fds, self._session.meter)
-        self._current = peer, channel
-        peer.watch(channel)
-        self.reactor.turn()
+        line = Line(self._session.wire(), peer.stream, self.reactor.turn, self._session.meter)
+        self._current = peer, line
+        peer.watch(line)
+        peer.stream.start(line, self.reactor)
+        line.begin()
 
-    def _part(self, peer: Peer, channel: Channel) -> Ending:
+    def _part(self, peer: Peer, line: Line) -> Ending:
         ending = Ending("interrupted")
         try:
-            ending = peer.part(channel)
+            ending = peer.part(line)
         finally:
             self._current = None
             self._session.loss = ending
-            channel.release()
+            peer.stream.stop()
             peer.close()
-            channel.settle(str(ending))
+            line.settle(str(ending))
         return ending
 
     def _lost(self, ending: Ending) -> None:
@@ -219,3 +224,7 @@ class Connection:
             logger.exception("%s failed", asked.request.method)
             answer = RpcError(INTERNAL_ERROR, "Internal error")
         self._session.respond(asked, answer)
+
+
+def _nothing() -> None:
+    pass

@@ -16,9 +16,10 @@ from ._defaults import now
 from ._handlers import Handlers, Job
 from ._handling import Handling
 from ._hooks import value_of
-from ._line import CLOSED
+from ._line import CLOSED, Line
 from ._options import GRACE, THREADS, ServerOptions, recording_of
-from ._reactor import Channel, Reactor
+from ._reactor import Reactor
+from ._streams import FdStream
 from ._threads import Threads, Work
 
 
@@ -34,26 +35,28 @@ class Host:
         self._threads = Threads(options.get("threads", THREADS))
         self._handlers = Handlers(server, self._start, self._stop, *hooks, recording=self._recording)
         self._reactor = Reactor(server, self._handlers.handle, self._due)
-        self._channel: Channel | None = None
+        self._line: Line | None = None
 
     def serve(self, fds: tuple[int, int], principal: str | None, peer: object = None) -> None:
         """Serve whoever is at the other end of these descriptors until he is gone."""
         wire = self._recording.wire(self._server.open(peer=peer, principal=principal), now())
-        channel = self._channel = Channel(self._reactor, wire, fds)
+        stream = FdStream(*fds)
+        line = self._line = Line(wire, stream, self._reactor.turn)
         layers = [layer for layer in self._server.layers if isinstance(layer, PromptServer)]
         for layer in layers:
             layer.on_change = lambda topic: self._reactor.call(partial(self._changed, topic))
         try:
-            channel.flush()
-            self._reactor.until(lambda: channel.reason is not None, None)
-            channel.settle()
-            self._reactor.until(lambda: channel.write_over, self._grace)
+            stream.start(line, self._reactor)
+            line.begin()
+            self._reactor.until(lambda: line.reason is not None, None)
+            line.settle()
+            self._reactor.until(lambda: line.write_over, self._grace)
         finally:
             for layer in layers:
                 layer.on_change = None
-            channel.release()
+            stream.stop()
             if not wire.closed:
-                wire.abort(now(), channel.reason or "interrupted")
+                wire.abort(now(), line.reason or "interrupted")
             self._reactor.turn()
             for request in [*self._running]:
                 self._stop(request)
@@ -68,8 +71,8 @@ class Host:
         when = now()
         self._recording.command("close", when)
         self._server.close(when)
-        if self._channel is not None:
-            self._channel.end(CLOSED)
+        if self._line is not None:
+            self._line.end(CLOSED)
 
     def _changed(self, topic: str) -> None:
         if not self._server.closed:

@@ -15,7 +15,7 @@ from ._async_client import AsyncClient, opened
 from ._async_server import Service, opened_service
 from ._hooks import tell
 from ._line_connection import LineConnection
-from ._loop import Address, ByteStream, FdStream, Loop
+from ._loop import Address, ByteStream, Loop
 from ._options import (
     ClientOptions,
     HttpOptions,
@@ -29,6 +29,7 @@ from ._options import (
 from ._peers import ChildPeer, StreamPeer
 from ._process import ProcessPolicy, Restarts
 from ._stdio import claimed_stdio, on_signals
+from ._streams import FdStream
 from .several import PATIENCE, Opener, Several, opened_several
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class FrontEnd(Generic[S]):
         """
         spec, session = process_of(command, options), session_of(options)
         restarts = Restarts(spec.policy, session.client.config.delay)
-        return opened(LineConnection(self._loop, session, lambda: ChildPeer(self._loop, spec), restarts))
+        return opened(LineConnection(self._loop, session, lambda: ChildPeer(spec), restarts))
 
     def connect(
         self, stream: S, **options: Unpack[ClientOptions]
@@ -104,7 +105,7 @@ class FrontEnd(Generic[S]):
         async with opened_service(self._loop, server, options) as service:
             portal = self._loop.portal()
             with claimed_stdio() as (reading, writing), on_signals(lambda: portal(service.close)):
-                stream = FdStream(self._loop, reading, writing)
+                stream = FdStream(reading, writing)
                 await service.serve(stream, principal=options.get("principal"))
 
     def open_http_client(

@@ -1,4 +1,4 @@
-"""A server on a listening socket: one wire, one link and one task for each connection.
+"""A server on a listening socket: one wire and one link for each connection.
 
 `HttpLink` asks the application on whose behalf a request comes, where there is a hook for that, while its
 wire waits. Everything else about HTTP is the wire's business, which is pure.
@@ -6,9 +6,8 @@ wire waits. Everything else about HTTP is the wire's business, which is pure.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from mcp_sansio import RequestHead, Server
 from mcp_sansio.h11 import H11Config, H11ServerWire
@@ -34,6 +33,7 @@ class HttpLink(Link):
         self._authenticate = authenticate
         self._tasks: Tasks | None = None
         self._asked: RequestHead | None = None
+        self._stop_asking: Callable[[], object] | None = None
 
     def start(self, tasks: Tasks) -> None:
         """Begin to read and to write."""
@@ -44,7 +44,7 @@ class HttpLink(Link):
         """The wire has something to do, or has been closed, or wants to know whose request it has."""
         pending = self._http_wire.pending
         if pending is not None and pending is not self._asked and self._tasks is not None:
-            self._tasks.start(self._ask, pending)
+            self._stop_asking = self._tasks.start(self._ask, pending)
         self._asked = pending
         super().flush()
 
@@ -55,6 +55,12 @@ class HttpLink(Link):
             self._turn()
         else:
             super().settle(reason)
+
+    async def close(self) -> None:
+        """Let go of the stream; nobody needs to know any more whose request it was."""
+        if self._stop_asking is not None:
+            self._stop_asking()
+        await super().close()
 
     async def _ask(self, head: RequestHead) -> None:
         match await verdict_of(self._authenticate, head):
@@ -114,7 +120,7 @@ class HttpService:
     async def run(self) -> None:
         """Listen until told to stop."""
         try:
-            await self._loop.listen(self._address, self._serve, self._listening, self._stopped)
+            await self._loop.listen(self._address, self, self._listening, self._stopped)
         except OSError as error:
             self._failure = error
         finally:
@@ -124,12 +130,17 @@ class HttpService:
         self.addresses = addresses
         self._started.set()
 
-    async def _serve(self, stream: ByteStream, peer: Any) -> None:
+    def open(self, stream: ByteStream, peer: object) -> Link:
+        """The link of a new connection."""
         ask = self._authenticate is not None
         wire = H11ServerWire(
             self._http, now(), self._h11, ask=ask, peer=peer, on_message=self.service.recording.listener(None)
         )
-        await self.service.carry(HttpLink(self.service, wire, stream, self._authenticate))
+        return self.service.taken(HttpLink(self.service, wire, stream, self._authenticate))
+
+    async def carry(self, link: Link) -> None:
+        """Carry it to its end, and through that."""
+        await self.service.carry(link)
 
 
 @asynccontextmanager

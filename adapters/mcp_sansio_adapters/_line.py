@@ -1,12 +1,15 @@
-"""One wire on one stream, as far as that needs no loop: what has become of either direction, and why.
+"""One wire on one stream: what comes in goes to the machine, what the machine has to say goes out.
 
-The front ends move the bytes. Each of them derives its own kind of line from this one; the steps that end a
-connection (`parting`) are written against it, once.
+A line never waits, and so needs no loop. Its stream tells it what has come and what has been written, its
+machine that the wire has something to do. What there is to write is written at once, as long as the stream
+has room for it; until the rest is written nothing more is pulled, so what waits stays in the machine. The
+steps that end a connection (`parting`) are written against this, once for all front ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from mcp_sansio import Wire
 
@@ -17,6 +20,22 @@ CLOSED = "closed"
 """The reason where we are the ones who end a connection."""
 
 
+class Flow(Protocol):
+    """What a line needs of a stream."""
+
+    def want(self, reading: bool) -> None:
+        """Whether to read; not, before this has been called. It is called only where that changes."""
+
+    def write(self, data: bytes) -> bool:
+        """Write what can be written without waiting; whether that is all. If not, `Line.written` or
+        `Line.writing_failed` follows, and must come before the next `write`.
+        """
+        ...
+
+    def stop_writing(self) -> None:
+        """Give up what is left."""
+
+
 class Line:
     """Carries the bytes of `wire`.
 
@@ -24,31 +43,79 @@ class Line:
     wire is at its end, but what the peer has still to say is read all the same.
     """
 
-    def __init__(self, wire: Wire, turn: Callable[[], None], meter: Meter | None = None) -> None:
+    def __init__(self, wire: Wire, flow: Flow, turn: Callable[[], None], meter: Meter | None = None) -> None:
         wire.token = self
         self.wire = wire
         self.reason: str | None = None
         self.read_over = False
         self.write_over = False
         self.broken = False
+        self.begun = False
+        self._flow = flow
+        self._reading = False
         self._turn = turn
         self._meter = meter or Meter()
 
-    @property
-    def wants_read(self) -> bool:
-        """Whether to read; after our own end too, so that the peer can finish what it is writing."""
-        return self.wire.want_read or self.wire.closed
+    # --- for the machine ---
 
     def flush(self) -> None:
-        """The machine says that the wire has something to do, or has been closed."""
-        raise NotImplementedError
+        """The wire has something to do, or has been closed."""
+        if not self.begun:
+            return
+        if not (self.broken or self.write_over):
+            data = self._pull()
+            self.broken = bool(data) and not self._flow.write(data)
+            if self.wire.closed and not self.broken:
+                self.write_over = True
+                self.end(CLOSED)
+        self._regulate()
 
-    def stop_writing(self) -> None:
-        """Write nothing more; `write_over` will be true soon."""
-        raise NotImplementedError
+    # --- for the stream ---
+
+    def begin(self) -> None:
+        """The stream is there."""
+        self.begun = True
+        self.written()
+
+    def feed(self, data: bytes) -> None:
+        """Take in what was read; nothing is the end."""
+        if data:
+            self._meter.received += len(data)
+            self.wire.receive_data(data, now())
+            self._turn()
+            self._regulate()
+        else:
+            self._stop_reading("end of input")
+
+    def written(self) -> None:
+        """What was to be written has been: go on."""
+        self.broken = False
+        self.flush()
+        self._turn()  # what was pulled is in safe hands
+        self.rested()
+
+    def reading_failed(self, error: Exception) -> None:
+        """Nothing more will come."""
+        self._stop_reading(f"reading failed: {error}")
+
+    def writing_failed(self, error: Exception) -> None:
+        """Nothing more can be written."""
+        self.write_over = True
+        self.end(f"writing failed: {error}")
+
+    # --- for those who end it ---
 
     def changed(self) -> None:
         """Something about the line, or the process behind it, has changed."""
+
+    def rested(self) -> None:
+        """A write has ended, one way or another."""
+
+    def stop_writing(self) -> None:
+        """Write nothing more."""
+        self.write_over = True
+        self._flow.stop_writing()
+        self.changed()
 
     def end(self, reason: str) -> None:
         """It has to end; the first reason stands."""
@@ -64,20 +131,21 @@ class Line:
             self.wire.receive_eof(now(), reason)
         self._turn()
 
-    def feed(self, data: bytes) -> None:
-        """Take in what was read; nothing is the end."""
-        if data:
-            self._meter.received += len(data)
-            self.wire.receive_data(data, now())
-            self._turn()
-        else:
-            self.end("end of input")
+    # --- inside ---
 
-    def pull(self) -> bytes:
-        """What can be written now; the last of it has been. A turn is due as soon as it is in safe hands, and
-        no sooner: a turn may flush the line, which pulls again.
-        """
+    def _regulate(self) -> None:
+        """Read while input is wanted; after our own end too, so that the peer can finish what it says."""
+        reading = not self.read_over and (self.wire.want_read or self.wire.closed)
+        if reading is not self._reading:
+            self._reading = reading
+            self._flow.want(reading)
+
+    def _stop_reading(self, reason: str) -> None:
+        self.read_over = True
+        self._regulate()
+        self.end(reason)
+
+    def _pull(self) -> bytes:
         chunks = self.wire.data_to_send()
         self._meter.sent += sum(map(len, chunks))
-        self.broken = bool(chunks)
         return b"".join(chunks)

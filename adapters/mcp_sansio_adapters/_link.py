@@ -1,9 +1,4 @@
-"""A line for event loops: a reader and a writer, each in a task.
-
-The reader stops while no input is wanted. What there is to write is written at once, as long as the stream
-has room for it; what it leaves is the writer's, and until that is done nothing more is pulled, so what waits
-stays in the machine. The machine is called between awaits, never across one.
-"""
+"""A line that tasks can wait for."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from collections.abc import Callable
 from mcp_sansio import Wire
 
 from ._defaults import now
-from ._line import CLOSED, Line
+from ._line import Line
 from ._loop import Bell, ByteStream, Event, Loop, Tasks
 from ._pump import Meter
 
@@ -29,40 +24,47 @@ class Link(Line):
         turn: Callable[[], None],
         meter: Meter | None = None,
     ) -> None:
-        super().__init__(wire, turn, meter)
+        super().__init__(wire, stream, turn, meter)
         self.stream = stream
+        self.on_end: Callable[[], object] | None = None
+        """Called once, when the line has to end."""
         self._loop = loop
-        self._input = Bell(loop)
-        self._output = Bell(loop)
-        self._change = Bell(loop)
-        self._busy = True  # the writer is at work, or has not begun
-        self._idle: Event | None = None  # while somebody waits for it
-        self._stop_writer: Callable[[], object] = _nothing
+        self._change: Bell | None = None  # while somebody waits for it
+        self._idle: Event | None = None  # likewise
 
     def start(self, tasks: Tasks) -> None:
-        """Begin to read and to write."""
-        tasks.start(self._read)
-        self._stop_writer = tasks.start(self._write)
+        """Begin to read and to write, unless that has been done."""
+        if not self.begun:
+            self.stream.start(self, tasks)
+            self.begin()
 
-    def flush(self) -> None:
-        """The machine says that the wire has something to do, or has been closed."""
-        if not (self._busy or self.write_over):
-            self._busy = self._leaves_some(self.pull()) or self.wire.closed
-        if self._busy:
-            self._output.ring()
-        self._input.ring()  # what was pulled waits no longer, so input may be wanted again
-
-    def stop_writing(self) -> None:
-        """Write nothing more; `write_over` will be true soon."""
-        self._stop_writer()
+    def end(self, reason: str) -> None:
+        """It has to end; the first reason stands."""
+        super().end(reason)
+        if self.on_end is not None:
+            told, self.on_end = self.on_end, None
+            told()
 
     def changed(self) -> None:
         """Something about the line, or the process behind it, has changed."""
-        self._change.ring()
+        if self._change is not None:
+            self._change.ring()
+        if self.write_over:
+            self.rested()
+
+    def rested(self) -> None:
+        """A write has ended, one way or another."""
+        if self._idle is not None and not self._writes:
+            self._idle.set()
+            self._idle = None
+
+    async def close(self) -> None:
+        """Let go of the stream."""
+        await self.stream.close()
 
     async def drained(self) -> None:
         """Return when all that could be written has been."""
-        if self._busy and not self.write_over:
+        if self._writes:
             self._idle = self._idle or self._loop.event()
             await self._idle.wait()
 
@@ -70,57 +72,11 @@ class Link(Line):
         """Return when `condition` holds, or after so many seconds."""
         deadline = math.inf if patience is None else now() + patience
         while not condition() and now() < deadline:
+            self._change = Bell(self._loop)
             await self._change.wait(None if patience is None else deadline - now())
+        self._change = None
 
-    async def _read(self) -> None:
-        try:
-            while not self.read_over:
-                while not self.wants_read:
-                    await self._input.wait()
-                data = await self.stream.receive()
-                self.read_over = not data
-                self.feed(data)
-        except OSError as error:
-            self.end(f"reading failed: {error}")
-        finally:
-            self.read_over = True
-            self.changed()
-
-    async def _write(self) -> None:
-        try:
-            await self._write_all()
-        except OSError as error:
-            self.end(f"writing failed: {error}")
-        finally:
-            self.write_over = True
-            self._rested()
-            self.changed()
-
-    async def _write_all(self) -> None:
-        while True:
-            if self.broken:
-                await self.stream.finish()
-            data = self.pull()
-            self._turn()
-            self._input.ring()
-            if not (self._leaves_some(data) or data):
-                if self.wire.closed:
-                    self.end(CLOSED)
-                    return
-                self._rested()
-                await self._output.wait()
-
-    def _leaves_some(self, data: bytes) -> bool:
-        """Write what was pulled; whether the writer has to go on with it."""
-        self.broken = bool(data) and not self.stream.begin(data)
-        return self.broken
-
-    def _rested(self) -> None:
-        self._busy = False
-        if self._idle is not None:
-            self._idle.set()
-            self._idle = None
-
-
-def _nothing() -> None:
-    pass
+    @property
+    def _writes(self) -> bool:
+        """Whether there is, or will be, something to be waited for."""
+        return not self.write_over and (self.broken or not self.begun)

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, Protocol, TypeAlias
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
-from ._fds import can_poll, has_room, read_some, write_some
+if TYPE_CHECKING:
+    from ._line import Line
+    from ._link import Link
 
 AsyncFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
-Accepted: TypeAlias = "Callable[[ByteStream, object], Coroutine[Any, Any, None]]"
-"""Serves one connection; the second argument is the peer's address, for display."""
-
 Opened: TypeAlias = Callable[[Sequence[tuple[str, int]]], None]
 """Hears at which addresses and ports connections are accepted."""
-
-AHEAD = 65536
-"""How many bytes are written without asking the loop."""
 
 TLS_PATIENCE = 10.0
 """How long a TLS handshake may take, in seconds."""
@@ -52,8 +48,18 @@ class Event(Protocol):
         """Return when it is up."""
 
 
-class Tasks(Protocol):
-    """Tasks that end before their block does."""
+class Watcher(Protocol):
+    """Watches file descriptors."""
+
+    def watch(self, fd: int, events: int, callback: Callable[[], None]) -> Callable[[], object]:
+        """Call `callback` whenever `fd` can be read (`selectors.EVENT_READ`), or written, without waiting,
+        until what is returned is called; that must be done before the descriptor is closed.
+        """
+        ...
+
+
+class Tasks(Watcher, Protocol):
+    """Tasks that end before their block does, which is also the end of all watching."""
 
     def start(self, function: AsyncFunction, *args: Any) -> Callable[[], object]:
         """Start a task; call what is returned to cancel it. One that is cancelled first never begins."""
@@ -73,15 +79,6 @@ class Loop(Protocol):
     async def wait(self, event: Event, seconds: float | None) -> None:
         """Return when `event` is set, or after so many seconds."""
 
-    async def checkpoint(self) -> None:
-        """Let others run."""
-
-    async def readable(self, fd: int) -> None:
-        """Return when reading would not block."""
-
-    async def writable(self, fd: int) -> None:
-        """Return when writing would not block."""
-
     def tasks(self) -> AbstractAsyncContextManager[Tasks]:
         """A block of tasks; what one of them raises ends the block."""
         ...
@@ -99,11 +96,9 @@ class Loop(Protocol):
         """A TCP connection. What goes wrong is an `OSError`."""
         ...
 
-    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
-        """Accept connections until `stop` is set, then wait for those that are open to end.
-
-        `serve` runs in a task of its own for each of them; `opened` is told where we listen. Raises
-        `OSError` if we cannot.
+    async def listen(self, address: Address, door: Door, opened: Opened, stop: Event) -> None:
+        """Accept connections until `stop` is set, then wait for those that are open to end; whoever sets it
+        ends them. `opened` is told where we listen. Raises `OSError` if we cannot.
         """
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
@@ -114,23 +109,34 @@ class Loop(Protocol):
 
 
 class ByteStream(Protocol):
-    """Any reliable stream of bytes. What goes wrong is an `OSError`."""
+    """Any reliable stream of bytes, which tells its line what has come and what has been written."""
 
-    async def receive(self) -> bytes:
-        """Some bytes; none at the end."""
+    def start(self, line: Line, tasks: Tasks) -> None:
+        """From now on `line` is told of what happens."""
+
+    def want(self, reading: bool) -> None:
+        """As `Flow` has it."""
+
+    def write(self, data: bytes) -> bool:
+        """As `Flow` has it."""
         ...
 
-    def begin(self, data: bytes) -> bool:
-        """Write what can be written without waiting; whether that is all. What is left, and what goes wrong,
-        is for `finish`, which has to come before the next `begin`.
-        """
-        ...
-
-    async def finish(self) -> None:
-        """Write what is left."""
+    def stop_writing(self) -> None:
+        """As `Flow` has it."""
 
     async def close(self) -> None:
         """Let go of it; never raises."""
+
+
+class Door(Protocol):
+    """What becomes of those who connect."""
+
+    def open(self, stream: ByteStream, peer: object) -> Link:
+        """The link of a new connection; `peer` is its address, for display."""
+        ...
+
+    async def carry(self, link: Link) -> None:
+        """Carry it to its end, and through that."""
 
 
 class Bell:
@@ -157,48 +163,3 @@ class Bell:
         finally:
             self._event = None
         self._rung = False
-
-
-class FdStream:
-    """A stream over two file descriptors, which belong to whoever opened them."""
-
-    def __init__(self, loop: Loop, reading: int, writing: int) -> None:
-        self._loop = loop
-        self._reading = reading
-        self._writing = writing
-        self._rest = memoryview(b"")
-        self._wait_readable = loop.readable if can_poll(reading) else self._at_once
-        self._wait_writable = loop.writable if can_poll(writing) else self._at_once
-
-    async def receive(self) -> bytes:
-        """Some bytes; none at the end."""
-        data = None
-        while data is None:
-            await self._wait_readable(self._reading)
-            data = read_some(self._reading)
-        return data
-
-    def begin(self, data: bytes) -> bool:
-        """Mostly there is room for all of it, and the loop is not asked; but there is an end to that, so that
-        others get their turn.
-        """
-        self._rest, ahead = memoryview(data), len(data) - AHEAD
-        with suppress(OSError):  # it comes again in `finish`
-            while len(self._rest) > max(ahead, 0) and has_room(self._writing):
-                self._write()
-        return not self._rest
-
-    async def finish(self) -> None:
-        """Write what is left."""
-        while self._rest:
-            await self._wait_writable(self._writing)
-            self._write()
-
-    def _write(self) -> None:
-        self._rest = self._rest[write_some(self._writing, self._rest) :]
-
-    async def close(self) -> None:
-        """Nothing to do."""
-
-    async def _at_once(self, fd: int) -> None:
-        await self._loop.checkpoint()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from selectors import EVENT_READ
 from typing import Protocol
 
 from ._exceptions import Ending
 from ._line import CLOSED
 from ._link import Link
-from ._loop import ByteStream, FdStream, Loop, Tasks
+from ._loop import ByteStream, Tasks
 from ._process import EXITED, Child, ProcessSpec
+from ._streams import FdStream
 
 GRACE = 2.0
 """How long parting from a server may take that is no process of ours, in seconds."""
@@ -56,15 +60,16 @@ class StreamPeer:
 class ChildPeer:
     """A child process. Raises `OSError` or `ValueError` if it cannot be started."""
 
-    def __init__(self, loop: Loop, spec: ProcessSpec) -> None:
-        self._loop = loop
+    def __init__(self, spec: ProcessSpec) -> None:
         self._child = Child(spec)
-        self.stream = FdStream(loop, self._child.stdout, self._child.stdin)
+        self.stream = FdStream(self._child.stdout, self._child.stdin)
+        self._stop_draining: Callable[[], object] = _nothing
+        self._stop_waiting: Callable[[], object] = _nothing
 
     def watch(self, link: Link, tasks: Tasks) -> None:
         """Drain stderr, and notice the exit even if the pipes stay open."""
-        tasks.start(self._drain_errors, link)
-        tasks.start(self._notice_exit, link)
+        self._stop_draining = tasks.watch(self._child.stderr, EVENT_READ, partial(self._drain_errors, link))
+        self._stop_waiting = tasks.watch(self._child.exited, EVENT_READ, partial(self._notice_exit, link))
 
     async def part(self, link: Link) -> Ending:
         """Down the ladder."""
@@ -74,15 +79,22 @@ class ChildPeer:
 
     async def close(self) -> None:
         """Let go of the process; if it still runs, it is killed."""
+        await self.stream.close()
+        self._stop_draining()
+        self._stop_waiting()
         self._child.close()
 
-    async def _drain_errors(self, link: Link) -> None:
-        while not self._child.errors_over:
-            await self._loop.readable(self._child.stderr)
-            self._child.read_errors()
-        link.changed()
+    def _drain_errors(self, link: Link) -> None:
+        self._child.read_errors()
+        if self._child.errors_over:
+            self._stop_draining()
+            link.changed()
 
-    async def _notice_exit(self, link: Link) -> None:
-        await self._loop.readable(self._child.exited)
+    def _notice_exit(self, link: Link) -> None:
         self._child.gone = True
+        self._stop_waiting()
         link.end(EXITED)
+
+
+def _nothing() -> None:
+    pass

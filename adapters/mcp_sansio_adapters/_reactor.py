@@ -1,7 +1,7 @@
 """A pump without an event loop: plain `selectors`, and a thread that waits in `step`.
 
-This is all that a foreign loop has to do, too: read when a wire wants to read, write when the last write is
-done, call `handle_timeout` when it is due, and turn the machine after each of these.
+This is all that a foreign loop has to do, too: watch descriptors for its lines (`_line`), call
+`handle_timeout` when it is due, and turn the machine after each of these.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import selectors
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from mcp_sansio import Machine, Wire
+from mcp_sansio import Machine
 
 from ._defaults import now
-from ._fds import READ_SIZE, read_some, write_some
-from ._line import CLOSED, Line
-from ._pump import Meter, Pump
+from ._fds import READ_SIZE
+from ._pump import Pump
 
 
 class Reactor:
@@ -46,7 +46,8 @@ class Reactor:
         waits = [max(0.0, due - now())] if due is not None else []
         waits += [max(0.0, patience)] if patience is not None else []
         for key, _ in self._selector.select(min(waits, default=None)):
-            key.data()
+            if self._selector.get_map().get(key.fd) is key:  # not, if one before it has ended that
+                key.data()
         self._due()
         self.turn()
 
@@ -62,14 +63,17 @@ class Reactor:
         with suppress(OSError):  # the bell is ringing already, or nobody hears it any more
             self._bell.send(b"!")
 
-    def watch(self, fd: int, events: int, callback: Callable[[], None]) -> None:
-        """Call `callback` whenever `fd` is ready."""
-        self._selector.register(fd, events, callback)
+    def watch(self, fd: int, events: int, callback: Callable[[], None]) -> Callable[[], object]:
+        """Call `callback` whenever `fd` is ready, until what is returned is called. A selector takes a
+        descriptor once, so those for reading and for writing must differ.
+        """
+        key = self._selector.register(fd, events, callback)
+        return partial(self._unwatch, key)
 
-    def unwatch(self, fd: int) -> None:
-        """No more; no harm if it was not watched."""
-        with suppress(KeyError):
-            self._selector.unregister(fd)
+    def _unwatch(self, key: selectors.SelectorKey) -> None:
+        """Watch no more, unless that is so already."""
+        if self._selector.get_map().get(key.fd) is key:
+            self._selector.unregister(key.fd)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -82,71 +86,3 @@ class Reactor:
         with suppress(Empty):
             while True:
                 self._calls.get_nowait()()
-
-
-class Channel(Line):
-    """A line over two file descriptors, which must differ: a selector takes each once."""
-
-    def __init__(
-        self, reactor: Reactor, wire: Wire, fds: tuple[int, int], meter: Meter | None = None
-    ) -> None:
-        super().__init__(wire, reactor.turn, meter)
-        self._reactor = reactor
-        self._reading, self._writing = fds
-        self._rest = memoryview(b"")
-        self._watched: set[int] = set()
-
-    def flush(self) -> None:
-        """The machine says that the wire has something to do: pull, if the last write is done."""
-        if not self._rest and not self.write_over:
-            self._rest = memoryview(self.pull())
-            if not self._rest and self.wire.closed:
-                self.write_over = True
-                self.end(CLOSED)
-        self._rewatch()
-
-    def stop_writing(self) -> None:
-        """Write nothing more."""
-        self.write_over = True
-        self._rewatch()
-
-    def release(self) -> None:
-        """Neither read nor write any more."""
-        self.read_over = self.write_over = True
-        self._rewatch()
-
-    def _rewatch(self) -> None:
-        """Wait for what there is to do."""
-        reading = self.wants_read and not self.read_over
-        writing = bool(self._rest) and not self.write_over
-        self._watch(self._reading, selectors.EVENT_READ, self._read, wanted=reading)
-        self._watch(self._writing, selectors.EVENT_WRITE, self._write, wanted=writing)
-
-    def _watch(self, fd: int, events: int, callback: Callable[[], None], *, wanted: bool) -> None:
-        if wanted and fd not in self._watched:
-            self._watched.add(fd)
-            self._reactor.watch(fd, events, callback)
-        elif not wanted and fd in self._watched:
-            self._watched.remove(fd)
-            self._reactor.unwatch(fd)
-
-    def _read(self) -> None:
-        try:
-            data = read_some(self._reading)
-        except OSError as error:
-            self.read_over = True
-            self.end(f"reading failed: {error}")
-        else:
-            self.read_over = data == b""
-            if data is not None:
-                self.feed(data)
-        self._rewatch()
-
-    def _write(self) -> None:
-        try:
-            self._rest = self._rest[write_some(self._writing, self._rest) :]
-        except OSError as error:
-            self.end(f"writing failed: {error}")
-            self.stop_writing()
-        else:
-            self.flush()

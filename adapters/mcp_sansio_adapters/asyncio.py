@@ -23,14 +23,19 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import Context
-from typing import Any, TypeAlias
+from functools import partial
+from selectors import EVENT_READ
+from typing import Any, TypeAlias, cast
 
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
 from ._dial import dial
-from ._fds import READ_SIZE
+from ._fds import READ_SIZE, can_poll
 from ._front_end import FrontEnd
-from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Loop, Opened, Tasks
+from ._line import Line
+from ._link import Link
+from ._loop import TLS_PATIENCE, Address, AsyncFunction, ByteStream, Door, Event, Loop, Opened, Tasks
+from ._streams import Pulled, Source
 
 __all__ = [
     "AsyncClient",
@@ -73,25 +78,6 @@ class _Loop:
             async with asyncio.timeout(seconds):
                 await event.wait()
 
-    async def checkpoint(self) -> None:
-        await asyncio.sleep(0)
-
-    async def readable(self, fd: int) -> None:
-        loop, ready = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(fd, ready.set)
-        try:
-            await ready.wait()
-        finally:
-            loop.remove_reader(fd)
-
-    async def writable(self, fd: int) -> None:
-        loop, ready = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_writer(fd, ready.set)
-        try:
-            await ready.wait()
-        finally:
-            loop.remove_writer(fd)
-
     def tasks(self) -> AbstractAsyncContextManager[Tasks]:
         return _task_group()
 
@@ -104,26 +90,42 @@ class _Loop:
         task.add_done_callback(_detached.discard)
 
     async def connect(self, address: Address) -> ByteStream:
-        connected = await dial(address.host, address.port)
-        secured = _secured(address, server_hostname=address.host)
-        return _Streams(await asyncio.open_connection(sock=connected, **secured))
+        connected, secured = await dial(address.host, address.port), _secured(address)
+        if address.tls is not None:
+            secured["server_hostname"] = address.host
+        loop = asyncio.get_running_loop()
+        return (await loop.create_connection(_Socket, sock=connected, **secured))[1]
 
-    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
-        connections = asyncio.TaskGroup()
+    async def listen(self, address: Address, door: Door, opened: Opened, stop: Event) -> None:
+        loop, ending = asyncio.get_running_loop(), asyncio.TaskGroup()
+        tasks, sockets = _Tasks(ending), dict[_Socket, None]()
 
-        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            peer = writer.get_extra_info("peername")
-            connections.create_task(serve(_Streams((reader, writer)), peer))
+        def accepted(socket: _Socket) -> None:
+            """There is a task when it ends, and none before."""
+            sockets[socket] = None
+            link = door.open(socket, socket.peer)
+            link.on_end = lambda: tasks.start(carry, socket, link)
+            link.start(tasks)
 
-        options = {"start_serving": False, **_secured(address)}
-        listening = await asyncio.start_server(accepted, address.host, address.port, **options)
-        async with connections:
+        async def carry(socket: _Socket, link: Link) -> None:
             try:
+                await door.carry(link)
+            finally:
+                sockets.pop(socket, None)
+
+        listening = await loop.create_server(
+            lambda: _Socket(accepted), address.host, address.port, start_serving=False, **_secured(address)
+        )
+        try:
+            async with ending:
                 await listening.start_serving()
                 opened([each.getsockname()[:2] for each in listening.sockets])
                 await stop.wait()
-            finally:
                 listening.close()
+        finally:
+            listening.close()
+            for socket in sockets:
+                socket.drop()
 
     def portal(self) -> Callable[[Callable[[], None]], None]:
         loop = asyncio.get_running_loop()
@@ -141,6 +143,7 @@ class _Tasks:
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self._running: set[asyncio.Task[Any]] = set()
+        self._watched: dict[tuple[int, int], Callable[[int], object]] = {}
 
     def start(self, function: AsyncFunction, *args: Any) -> Callable[[], object]:
         task = self._group.create_task(function(*args))
@@ -148,15 +151,45 @@ class _Tasks:
         task.add_done_callback(self._running.discard)
         return task.cancel
 
+    def watch(self, fd: int, events: int, callback: Callable[[], None]) -> Callable[[], object]:
+        if not can_poll(fd):
+            return self.start(_always, callback)
+        loop, key = asyncio.get_running_loop(), (fd, events)
+        (loop.add_reader if events == EVENT_READ else loop.add_writer)(fd, callback)
+        self._watched[key] = loop.remove_reader if events == EVENT_READ else loop.remove_writer
+        return partial(self._unwatch, key)
+
+    def _unwatch(self, key: tuple[int, int]) -> None:
+        stop = self._watched.pop(key, None)
+        if stop is not None:
+            stop(key[0])
+
     def cancel(self) -> None:
         for task in [*self._running]:
             task.cancel()
+        self.unwatch()
+
+    def unwatch(self) -> None:
+        """Watch nothing any more."""
+        for key in [*self._watched]:
+            self._unwatch(key)
+
+
+async def _always(callback: Callable[[], None]) -> None:
+    """What cannot be waited for is always ready."""
+    while True:
+        await asyncio.sleep(0)
+        callback()
 
 
 @asynccontextmanager
 async def _task_group() -> AsyncGenerator[Tasks]:
     async with asyncio.TaskGroup() as group:
-        yield _Tasks(group)
+        tasks = _Tasks(group)
+        try:
+            yield tasks
+        finally:
+            tasks.unwatch()
 
 
 @asynccontextmanager
@@ -183,7 +216,7 @@ async def _to_its_end(task: asyncio.Task[Any]) -> None:
         raise cancelled
 
 
-def _secured(address: Address, **more: Any) -> dict[str, Any]:
+def _secured(address: Address) -> dict[str, Any]:
     """The options of a connection; they are not allowed without TLS."""
     if address.tls is None:
         return {}
@@ -191,11 +224,94 @@ def _secured(address: Address, **more: Any) -> dict[str, Any]:
         "ssl": address.tls,
         "ssl_handshake_timeout": TLS_PATIENCE,
         "ssl_shutdown_timeout": TLS_FAREWELL,
-        **more,
     }
 
 
-class _Streams(ByteStream):
+class _Socket(asyncio.Protocol, ByteStream):
+    """A socket that calls back: it needs no task, and keeps nothing but what the system did not take."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, opened: Callable[[_Socket], None] | None = None) -> None:
+        self._opened = opened
+        self._line: Line | None = None
+        self._waits = False
+        self._lost = False
+        self._closed: asyncio.Future[None] | None = None
+
+    # --- for the line ---
+
+    @property
+    def peer(self) -> object:
+        """The address at the other end."""
+        return self._transport.get_extra_info("peername")
+
+    def start(self, line: Line, tasks: Tasks) -> None:
+        self._line = line
+
+    def want(self, reading: bool) -> None:
+        if reading:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def write(self, data: bytes) -> bool:
+        transport = self._transport
+        transport.write(data)
+        self._waits = bool(transport.get_write_buffer_size()) or transport.is_closing()
+        return not self._waits
+
+    def stop_writing(self) -> None:
+        """What is left goes when the socket is closed."""
+
+    async def close(self) -> None:
+        if self._transport.get_write_buffer_size():
+            self._transport.abort()  # a write was cancelled; its rest would be waited for
+        self._transport.close()
+        if not self._lost:
+            self._closed = asyncio.get_running_loop().create_future()
+            await self._closed
+
+    def drop(self) -> None:
+        """Let go of it at once, and tell nobody."""
+        self._line = None
+        self._transport.abort()
+
+    # --- for asyncio ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)
+        self._transport.pause_reading()
+        if self._opened is not None:
+            self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._line is not None:
+            self._line.feed(data)
+
+    def eof_received(self) -> bool:
+        if self._line is not None:
+            self._line.feed(b"")
+        return self._transport.get_extra_info("sslcontext") is None  # TLS has no half of an end
+
+    def resume_writing(self) -> None:
+        if self._waits and self._line is not None:
+            self._waits = False
+            self._line.written()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        if self._closed is not None and not self._closed.done():
+            self._closed.set_result(None)
+        line, error = self._line, exc or ConnectionError("the connection is closed")
+        if line is not None:
+            if not line.read_over:
+                line.reading_failed(error)
+            line.writing_failed(error)
+
+
+class _Streams(Source):
     """A reader and a writer, with nothing buffered in between: what waits stays in the machine."""
 
     def __init__(self, streams: Streams) -> None:
@@ -221,8 +337,12 @@ class _Streams(ByteStream):
             await self._writer.wait_closed()
 
 
+def _wrapped(streams: Streams) -> ByteStream:
+    return Pulled(LOOP, _Streams(streams))
+
+
 LOOP: Loop = _Loop()
-_front_end = FrontEnd(LOOP, _Streams)
+_front_end = FrontEnd(LOOP, _wrapped)
 open_stdio_client = _front_end.open_stdio_client
 connect = _front_end.connect
 open_server = _front_end.open_server

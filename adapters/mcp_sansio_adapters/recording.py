@@ -46,6 +46,7 @@ from mcp_sansio import (
     Op,
     PromptServer,
     Server,
+    WireFailed,
 )
 from mcp_sansio._http_rules import path_of
 from mcp_sansio._json import decode, encode
@@ -397,7 +398,11 @@ class _ServerParty(_Party):
         super()._settle(verb, request, now, link=self._link_of.get(request.stream, ""), **data)
 
     def event(self, event: Event) -> None:
-        """The machine has told the application something; streams without a connection have numbers."""
+        """The machine has told the application something; streams without a connection have numbers. Of HTTP
+        the exchanges are recorded, and not the connections, which fail on their own.
+        """
+        if isinstance(event, WireFailed) and event.stream is None:
+            return
         request = getattr(event, "request", None)
         stream = None if request is None else request.stream
         if stream is not None and stream not in self._link_of:

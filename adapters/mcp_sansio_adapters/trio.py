@@ -24,15 +24,17 @@ import ssl
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
+from selectors import EVENT_READ
 from typing import Any
 
 import trio
 
 from ._async_client import AsyncClient, Changes
 from ._async_server import Service
-from ._fds import READ_SIZE
+from ._fds import READ_SIZE, can_poll
 from ._front_end import FrontEnd
-from ._loop import TLS_PATIENCE, Accepted, Address, AsyncFunction, ByteStream, Event, Loop, Opened, Tasks
+from ._loop import TLS_PATIENCE, Address, AsyncFunction, ByteStream, Door, Event, Loop, Opened, Tasks
+from ._streams import Pulled, Source
 
 __all__ = [
     "AsyncClient",
@@ -61,15 +63,6 @@ class _Loop:
         with trio.move_on_after(math.inf if seconds is None else seconds):
             await event.wait()
 
-    async def checkpoint(self) -> None:
-        await trio.lowlevel.checkpoint()
-
-    async def readable(self, fd: int) -> None:
-        await trio.lowlevel.wait_readable(fd)
-
-    async def writable(self, fd: int) -> None:
-        await trio.lowlevel.wait_writable(fd)
-
     def tasks(self) -> AbstractAsyncContextManager[Tasks]:
         return _nursery()
 
@@ -85,9 +78,9 @@ class _Loop:
         except OSError as error:
             raise error.__cause__ if isinstance(error.__cause__, OSError) else error from None
         with _os_errors():
-            return _Stream(await _secured(stream, address.tls, address.host))
+            return _wrapped(await _secured(stream, address.tls, address.host))
 
-    async def listen(self, address: Address, serve: Accepted, opened: Opened, stop: Event) -> None:
+    async def listen(self, address: Address, door: Door, opened: Opened, stop: Event) -> None:
         async def accepted(stream: trio.SocketStream) -> None:
             try:
                 with _os_errors():
@@ -96,7 +89,7 @@ class _Loop:
             except OSError:
                 await trio.aclose_forcefully(stream)
                 return
-            await serve(_Stream(secured), peer)
+            await door.carry(door.open(_wrapped(secured), peer))
 
         listeners = await trio.open_tcp_listeners(address.port, host=address.host)
         opened([each.socket.getsockname()[:2] for each in listeners])
@@ -134,8 +127,18 @@ class _Tasks:
         self._nursery.start_soon(run)
         return scope.cancel
 
+    def watch(self, fd: int, events: int, callback: Callable[[], None]) -> Callable[[], object]:
+        ready = trio.lowlevel.wait_readable if events == EVENT_READ else trio.lowlevel.wait_writable
+        return self.start(_watch, partial(ready, fd) if can_poll(fd) else trio.lowlevel.checkpoint, callback)
+
     def cancel(self) -> None:
         self._nursery.cancel_scope.cancel()
+
+
+async def _watch(ready: AsyncFunction, callback: Callable[[], None]) -> None:
+    while True:
+        await ready()
+        callback()
 
 
 @asynccontextmanager
@@ -165,7 +168,7 @@ async def _shielded(function: AsyncFunction) -> None:
         await function()
 
 
-class _Stream(ByteStream):
+class _Stream(Source):
     """A trio stream, whose errors are made those of the operating system."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
@@ -217,8 +220,12 @@ def _os_errors() -> Generator[None]:
         raise OSError(str(error.__cause__ or error) or type(error).__name__) from error
 
 
+def _wrapped(stream: trio.abc.Stream) -> ByteStream:
+    return Pulled(LOOP, _Stream(stream))
+
+
 LOOP: Loop = _Loop()
-_front_end = FrontEnd(LOOP, _Stream)
+_front_end = FrontEnd(LOOP, _wrapped)
 open_stdio_client = _front_end.open_stdio_client
 connect = _front_end.connect
 open_server = _front_end.open_server
