@@ -23,9 +23,7 @@ from benchmarks.turns import METHODS, Turns
 @attrs.frozen
 class Mode:
     """How thorough a run is: rounds, CPU seconds that a turn should take, seconds before the first one that
-    do
-    not count (just
-    in time compilers need them), and whether only rows marked `quick` are measured.
+    do not count (just-in-time compilers need them), and whether only rows marked `quick` are measured.
     """
 
     name: str

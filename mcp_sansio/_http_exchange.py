@@ -9,7 +9,6 @@ through `put`, for its exchange is one of many of its session.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +125,7 @@ class HttpExchange:
         self._state = EXCHANGE.start
         self._body = bytearray()
         self._out: list[Head | bytes | End] = []
-        self._inbox: deque[Send] = deque()
+        self._inbox: list[Send] = []
         self._stream: Stream | None = None
         self._pushes = False
         self._modern = False
@@ -300,8 +299,9 @@ class HttpExchange:
         self.refuse(status, reason, code, self.asked[0] if len(self.asked) == 1 else None)
 
     def _write_inbox(self) -> None:
-        while self._inbox:
-            self._write(self._inbox.popleft())
+        waiting, self._inbox = self._inbox, []
+        for message in waiting:
+            self._write(message)
 
     def _write(self, message: Send) -> None:
         final = message.method is None and not self._pushes
