@@ -8,10 +8,10 @@ live world, a file and a recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
-from typing import ClassVar, cast
+from typing import ClassVar, TypeAlias, cast
 
 import mcp_sansio._trace as kinds
 from mcp_sansio._trace import Trace, TraceEvent
@@ -19,6 +19,9 @@ from mcp_sansio._trace import Trace, TraceEvent
 from ._ledger import Ledger
 from ._parties import ClientParty, ServerParty
 from ._situations import Witness
+
+Look: TypeAlias = Callable[[TraceEvent], str | None]
+"""Says what is wrong since an event."""
 
 
 class Level(Enum):
@@ -91,7 +94,7 @@ class Auditor:
         self.checkers: Sequence[Checker] = [check(self.ledger) for check in self._classes]
         self._rested = False
         self._last = -1
-        self._seen: dict[tuple[str, str, str], list[Checker]] = {}
+        self._seen: dict[tuple[str, str, str, bool], list[tuple[Checker, Look]]] = {}
 
     def __call__(self, event: TraceEvent) -> None:
         """Take one event."""
@@ -103,14 +106,13 @@ class Auditor:
         self._last = event.index
         if self.witness is not None:
             self.witness(event)
-        key = event.kind, ledger.role, event.data[0] if event.kind == kinds.OBSERVED else ""
+        key = event.kind, ledger.role, event.data[0] if event.kind == kinds.OBSERVED else "", ledger.honest
         wanted = self._seen.get(key)
         if wanted is None:
-            wanted = self._seen[key] = [self.checkers[at] for at in _wanted(self._classes, *key)]
-        for checker in wanted:
-            if checker.trusting and not ledger.honest:
-                continue
-            problem = checker.on_event(event)
+            every = [self.checkers[at] for at in _wanted(self._classes, *key)]
+            wanted = self._seen[key] = [(checker, checker.on_event) for checker in every]
+        for checker, look in wanted:
+            problem = look(event)
             if problem is not None:
                 raise Violated(type(checker), problem, event.index)
 
@@ -125,9 +127,15 @@ class Auditor:
 
 
 @cache
-def _wanted(checks: tuple[type[Checker], ...], kind: str, role: str, report: str) -> tuple[int, ...]:
+def _wanted(
+    checks: tuple[type[Checker], ...], kind: str, role: str, report: str, honest: bool
+) -> tuple[int, ...]:
     """Which of the checkers want to see an event; worked out once for all runs with the same ones."""
-    return tuple(at for at, check in enumerate(checks) if _wants(check, kind, role, report))
+    return tuple(
+        at
+        for at, check in enumerate(checks)
+        if (honest or not check.trusting) and _wants(check, kind, role, report)
+    )
 
 
 def _wants(check: type[Checker], kind: str, role: str, report: str) -> bool:

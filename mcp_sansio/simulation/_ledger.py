@@ -59,6 +59,8 @@ class Ledger:
         self.faults: dict[str, int] = {}
         self.honest: bool = True
         self.clocks: dict[str, int] = {}
+        self.unsent: dict[str, int] = {}
+        """How many bytes are under way from the server, by connection."""
         self.phase: str = "chaos"
         self.phases: dict[str, int] = {}
         self.where: list[str] = []
@@ -175,6 +177,8 @@ class Ledger:
         return self.message
 
     def _sent(self, event: TraceEvent) -> None:
+        if self.server is not None:
+            self.unsent[event.link] = self.unsent.get(event.link, 0) + len(event.data) + 1
         message = self._read(event)
         if message is None:
             return
@@ -185,6 +189,8 @@ class Ledger:
             self._server_sent(server, message, event)
 
     def _taken(self, event: TraceEvent) -> None:
+        if self.client is not None:
+            self.unsent[event.link] = max(0, self.unsent.get(event.link, 0) - len(event.data) - 1)
         message = self._read(event)
         client, server = self.client, self.server
         if message is None:

@@ -172,9 +172,12 @@ class ServerParty:
         return [version.items for version in versions[begin : bisect_right(versions, last, key=_index)]]
 
 
+_IDS = (int, str)  # a union would be made anew by each of many calls
+
+
 def key_of(wire_id: Any) -> Any:
     """An id as a key: the string "1" is not the number 1."""
-    return (type(wire_id).__name__, wire_id) if isinstance(wire_id, int | str) else None
+    return (type(wire_id).__name__, wire_id) if isinstance(wire_id, _IDS) else None
 
 
 def items_of(value: Any) -> Items | None:

@@ -79,22 +79,11 @@ class Timed(Checker):
     """
 
     level = Level.LIBRARY
-    kinds = (kinds.SENT, kinds.TAKEN, kinds.COMMAND, kinds.PHASE, kinds.FAULT)
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self._unsent: dict[str, int] = {}
-
-    def passed(self, event: TraceEvent) -> None:
-        """Keep count of what is under way from servers."""
-        if event.kind == kinds.SENT and self.ledger.role == "server":
-            self._unsent[event.link] = self._unsent.get(event.link, 0) + len(event.data) + 1
-        elif event.kind == kinds.TAKEN and self.ledger.role == "client":
-            self._unsent[event.link] = max(0, self._unsent.get(event.link, 0) - len(event.data) - 1)
 
     def judged(self, server: ServerParty, listener: Listener) -> bool:
         """Whether what a listener is told comes at the time that the server means."""
-        return server.name not in self.ledger.clocks and self._unsent.get(listener.link, 0) < CROWDED
+        ledger = self.ledger
+        return server.name not in ledger.clocks and ledger.unsent.get(listener.link, 0) < CROWDED
 
 
 class BoundedDelay(Timed):
@@ -103,13 +92,13 @@ class BoundedDelay(Timed):
     id = "S3"
     title = "announced in time"
     anchor = "server/prompts#list-changed-notification"
+    kinds = (kinds.SENT, kinds.COMMAND, kinds.PHASE, kinds.FAULT)
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self._since: dict[Listener, tuple[ServerParty, float]] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        self.passed(event)
         server = self.ledger.server
         if event.kind == kinds.COMMAND and server is not None:
             late = self._late(event.time)
@@ -190,6 +179,8 @@ class BoundedRate(Timed):
     id = "S4"
     title = "announced no oftener than promised"
     anchor = "server/prompts#list-changed-notification"
+    kinds = (kinds.SENT, kinds.TAKEN)
+    role = "server"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -197,10 +188,7 @@ class BoundedRate(Timed):
         self._listed: dict[str, float] = {}
 
     def on_event(self, event: TraceEvent) -> str | None:
-        self.passed(event)
-        server = self.ledger.server
-        if server is None:
-            return None
+        server = self.server
         if event.kind == kinds.TAKEN and self.says("prompts/list"):
             self._listed[self.ledger.http.talk(event.link)] = event.time
         elif event.kind == kinds.SENT and self.says(LIST_CHANGED):
