@@ -263,6 +263,13 @@ class HttpExchange:
             self._inbox.append(message)
             self._http.wake(self)
 
+    def withdraw(self, wire_id: RequestId) -> None:
+        """Do not write the answer to a request, if it waits here."""
+        kept = [message for message in self._inbox if message.method is not None or message.id != wire_id]
+        if len(kept) < len(self._inbox):
+            self._inbox = kept
+            self.end()
+
     def end(self) -> None:
         """Nothing follows what there is: no response will come, or the client listens elsewhere now."""
         self._write_inbox()

@@ -14,6 +14,7 @@ import attrs
 
 from ._errors import LocalProtocolError
 from ._http_exchange import HttpExchange
+from ._json import RequestId
 from ._server import Server
 from ._stream import Stream
 
@@ -28,6 +29,11 @@ class Session:
     stream: Stream
     push: HttpExchange | None = None
     exchanges: dict[HttpExchange, None] = attrs.field(factory=dict[HttpExchange, None])
+
+    def withdraw(self, wire_id: RequestId) -> None:
+        """A request was cancelled: its answer, if that has not been written yet, is none any more."""
+        for exchange in [*self.exchanges]:
+            exchange.withdraw(wire_id)
 
 
 class Sessions:
@@ -61,6 +67,7 @@ class Sessions:
 
     def add(self, session: Session, now: float) -> None:
         """Keep a session from now on."""
+        session.stream.on_withdrawn = session.withdraw
         self._touch(session, now)
 
     def find(self, session_id: str, principal: str | None, now: float) -> Session | None:

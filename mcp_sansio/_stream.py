@@ -8,7 +8,7 @@ owed is still written; then the stream is done.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ._calls import Call, Calls, Limits, cancellation
@@ -53,6 +53,7 @@ class Stream:
         self._carrier: Carrier | None = None
         self._outbox: deque[Send | Marker] | None = None
         self._pending = 0
+        self.on_withdrawn: Callable[[RequestId], None] = _nothing  # for whoever has what was answered
         self._unwritten: dict[RequestId, int] = {}  # how many answers to an id wait to be written
         self._withdrawn: dict[RequestId, None] = {}  # an empty set would take three times as much
         self._owed: dict[RequestId, Owed] = {}
@@ -290,6 +291,7 @@ class Stream:
         if owed is None:
             if wire_id in self._unwritten:
                 self._withdrawn[wire_id] = None
+            self.on_withdrawn(wire_id)
             self.end_listener(wire_id, "cancelled by the client")
             return
         self._drop(owed, ReplyInput.CANCEL, reason)
@@ -358,3 +360,7 @@ class Stream:
 def tag(wire_id: RequestId) -> bytes:
     """The `_meta` member that ties a notification to its subscription."""
     return object_members({SUBSCRIPTION_ID: wire_id})
+
+
+def _nothing(wire_id: RequestId) -> None:
+    pass

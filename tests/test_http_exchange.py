@@ -284,6 +284,28 @@ def test_a_cancelled_legacy_request_is_over(streaming: bool) -> None:
     assert len(web.of(RequestCancelled)) == 1
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+def test_an_answer_that_has_not_been_written_when_its_request_is_cancelled_is_not_written(
+    streaming: bool,
+) -> None:
+    """Receivers of a cancellation "SHOULD … not send a response for the cancelled request"."""
+    web = Web(methods=ECHO)
+    session = web.session()
+    answer, other = session.call("x/echo", {"_meta": {"progressToken": 1}}), session.call("x/echo")
+    for event in web.of(RequestReceived):
+        if streaming and "progressToken" in event.request.meta:
+            web.server.progress(event.request, 1, 0.0)
+        web.server.respond(event.request, {}, 0.0)
+    (first, second) = (reply.exchange.asked[0] for reply in (answer, other))
+    for wire_id in (first, first, 77):
+        session.post({"method": "notifications/cancelled", "params": {"requestId": wire_id}})
+    answer.take()
+    assert answer.ended
+    assert answer.status == 200
+    assert [event["method"] for event in answer.events] == ["notifications/progress"] * streaming
+    assert other.take().json["id"] == second
+
+
 # --- silence, and readers that do not read -------------------------------------------------------------
 
 
