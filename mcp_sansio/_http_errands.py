@@ -19,6 +19,7 @@ from ._events import Diagnostic
 from ._http_reply import MEANINGS, Answer, Errand, Headers, Incoming, is_ok
 from ._json import Batch, ErrorResponse, Malformed, Recognizes, RequestId, Response
 from ._negotiation import CREDENTIALS, may_pass
+from ._plain import shown
 from ._sse import SseDecoder
 from ._url import shown_url
 from ._versions import Era
@@ -127,7 +128,7 @@ class Asking(ClientErrand):
         """What has no id of its own on this stream is about this request."""
         if isinstance(message, ErrorResponse) or (isinstance(message, Malformed) and message.reply):
             message = message if message.id is not None else self._own(message)
-        self._client.receive(message, now)
+        self._take(message, now)
         if not self._done and self.id in _answers(message):
             self._done = True
             self._http.linger(self, now)
@@ -149,7 +150,7 @@ class Asking(ClientErrand):
         message = answer.message
         deaf = answer.status in CREDENTIALS or (self._what in NEGOTIATION and may_pass(answer.status))
         if answer.ok and message is not None:
-            self._client.receive(self._own(message), now)
+            self._take(self._own(message), now)
             self._client.settle(self.id, InvalidReply("the body is not the reply to this request"), now)
         elif isinstance(message, ErrorResponse) and not answer.ok and not deaf:
             self._client.receive(attrs.evolve(message, id=self.id), now)
@@ -158,6 +159,15 @@ class Asking(ClientErrand):
 
     def refused(self, status: int, reason: str, now: float) -> None:
         self._client.settle(self.id, HttpFailed(status, reason), now)
+
+    def _take(self, message: Incoming, now: float) -> None:
+        """What answers here answers the request of this exchange, and no other, whatever it says."""
+        others = [wire_id for wire_id in _answers(message) if wire_id not in (None, self.id)]
+        if others:
+            text = f"a reply to {shown(others[0])}, in answer to another request"
+            self._client.emit(Diagnostic("unknown-reply", text))
+        else:
+            self._client.receive(message, now)
 
     def _own(self, message: Incoming) -> Incoming:
         """Errors that do not say whose they are are ours."""

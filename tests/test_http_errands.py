@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from mcp_sansio import (
     Disconnected,
     HttpFailed,
     Implementation,
+    InvalidReply,
     Listed,
     ListingConfig,
     Lost,
@@ -37,6 +39,35 @@ def prompting() -> tuple[Asker, PromptClient]:
     """A client of prompts in a legacy session, without a push channel."""
     prompts = PromptClient(ListingConfig(eager=False))
     return legacy(prompts, offers=SILENT), prompts
+
+
+# --- whose an answer is -------------------------------------------------------------------------------
+
+
+def test_what_comes_in_the_exchange_of_another_request_is_no_answer() -> None:
+    """A request that waits for a connection has an id already, but no exchange that could bring a reply."""
+    web = modern()
+    first, second = web.client.request("x/a", None, 0.0), web.client.request("x/b", None, 0.0)
+    here, there = web.one("x/a"), web.one("x/b")
+    answer = {"jsonrpc": "2.0", "id": body(there)["id"], "result": {}}
+    web.answer(here, 200, json.dumps(answer).encode())
+    text = f"a reply to {body(there)['id']}, in answer to another request"
+    reason = "the body is not the reply to this request"
+    assert web.events() == [Diagnostic("unknown-reply", text), CallFailed(first, InvalidReply(reason))]
+    web.reply(there, {"a": 1})
+    assert web.events() == [CallSucceeded(second, {"a": 1})]
+
+
+def test_an_event_that_answers_another_request_is_no_answer() -> None:
+    web = modern()
+    first, second = web.client.request("x/a", None, 0.0), web.client.request("x/b", None, 0.0)
+    here, there = web.one("x/a"), web.one("x/b")
+    web.stream(here, {"id": body(there)["id"], **error(-1)}, {"id": body(here)["id"], "result": {}})
+    (strange, answered) = web.events()
+    assert isinstance(strange, Diagnostic)
+    assert answered == CallSucceeded(first, {})
+    web.reply(there, {})
+    assert web.events() == [CallSucceeded(second, {})]
 
 
 # --- a session that is lost ---------------------------------------------------------------------------

@@ -35,15 +35,21 @@ def _tell(lie: Lie) -> Rule:
     def rule(pipe: Pipe, data: bytes) -> bool:
         lines = data.split(b"\n")
         for at, line in enumerate(lines[:-1]):
-            message = _read(line)
-            told = None if message is None else lie(pipe.world.tape, message)
+            told = in_place_of(lie, pipe.world.tape, line)
             if told is not None:
-                lines[at : at + 1] = [msgspec.json.encode(each) for each in told]
+                lines[at : at + 1] = told
                 pipe.send(b"\n".join(lines))
                 return True
         return False
 
     return rule
+
+
+def in_place_of(lie: Lie, tape: Tape, said: bytes) -> list[bytes] | None:
+    """The messages, encoded, that travel in the place of one; None if it is not lied about."""
+    message = _read(said)
+    told = None if message is None else lie(tape, message)
+    return None if told is None else [msgspec.json.encode(each) for each in told]
 
 
 def _read(line: bytes) -> Message | None:
@@ -233,30 +239,35 @@ def _ends(_tape: Tape, message: Message) -> Sequence[Message] | None:
 TTLS = (-1, 0, 1 << 62, 1e300, 0.5, "60000", None)
 
 
-def _fault(name: str, about: str, lie: Lie) -> Fault:
-    return Fault(f"peer-{name}", "peer", about, _tell(lie), rare=20, wild=4, replies=True)
-
-
-PEER: Sequence[Fault] = (
-    _fault("version", "another revision than was agreed on", _version),
-    _fault("missing", "a member is missing", _missing),
-    _fault("type", "a value has another type", _wrong_type),
-    _fault("unknown", "a member that nobody knows", _unknown),
-    _fault("ttl", "a ttlMs that is negative, huge, or no number", _hint("ttlMs", TTLS)),
-    _fault("scope", "another cacheScope on one page", _scope),
-    _fault("cursor", "a nextCursor that is null, empty, always the same", _cursor),
-    _fault("prompts", "prompts twice, or what is none", _prompts),
-    _fault("tag", "a notification of another subscription, or of none", _tag),
-    _fault("acknowledged-twice", "a subscription is acknowledged again", _acknowledged_again),
-    _fault("ends", "a subscription ends as soon as it began", _ends),
-    _fault("unsolicited", "a change is announced that was not asked for", _unsolicited),
-    _fault("twice", "a message comes more than once", _again),
-    _fault("string-id", "an id comes back as a string", _id(_string)),
-    _fault("other-id", "an answer to another request", _id(_another)),
-    _fault("error", "an error instead of a result", _error),
-    _fault("swallowed", "an answer never comes", _swallowed),
-    _fault("requests", "a server asks a client", _requests),
-    _fault("asks", "input is asked for, whatever the request was", _asks),
-    _fault("result-type", "a result of a kind that nobody knows", _result_type),
+LIES: Sequence[tuple[str, str, Lie]] = (
+    ("version", "another revision than was agreed on", _version),
+    ("missing", "a member is missing", _missing),
+    ("type", "a value has another type", _wrong_type),
+    ("unknown", "a member that nobody knows", _unknown),
+    ("ttl", "a ttlMs that is negative, huge, or no number", _hint("ttlMs", TTLS)),
+    ("scope", "another cacheScope on one page", _scope),
+    ("cursor", "a nextCursor that is null, empty, always the same", _cursor),
+    ("prompts", "prompts twice, or what is none", _prompts),
+    ("tag", "a notification of another subscription, or of none", _tag),
+    ("acknowledged-twice", "a subscription is acknowledged again", _acknowledged_again),
+    ("ends", "a subscription ends as soon as it began", _ends),
+    ("unsolicited", "a change is announced that was not asked for", _unsolicited),
+    ("twice", "a message comes more than once", _again),
+    ("string-id", "an id comes back as a string", _id(_string)),
+    ("other-id", "an answer to another request", _id(_another)),
+    ("error", "an error instead of a result", _error),
+    ("swallowed", "an answer never comes", _swallowed),
+    ("requests", "a server asks a client", _requests),
+    ("asks", "input is asked for, whatever the request was", _asks),
+    ("result-type", "a result of a kind that nobody knows", _result_type),
 )
-"""Every lie."""
+"""Every lie: its name, what it says, and how."""
+
+
+def peer_fault(name: str, about: str, rule: Rule) -> Fault:
+    """A lie as a fault."""
+    return Fault(f"peer-{name}", "peer", about, rule, rare=20, wild=4, replies=True)
+
+
+PEER: Sequence[Fault] = tuple(peer_fault(name, about, _tell(lie)) for name, about, lie in LIES)
+"""Every lie, over lines."""

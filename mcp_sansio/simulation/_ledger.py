@@ -195,7 +195,9 @@ class Ledger:
         client, server = self.client, self.server
         if message is None:
             if client is not None and is_object(self._object) and "method" not in self._object:
-                self._conclude(client, self._object.get("id"), "malformed", event)
+                wire_id = self._object.get("id")
+                if not self.http.is_foreign(event.link, client.asked.get(key_of(wire_id))):
+                    self._conclude(client, wire_id, "malformed", event)
         elif client is not None:
             self._client_took(client, message, event)
         elif server is not None:
@@ -266,13 +268,18 @@ class Ledger:
             if listen is not None and key_of(params_of(message).get("requestId")) == key_of(listen.id):
                 self._conclude(client, listen.id, "ended", event)
         elif method is None and "id" in message:
-            asked = client.asked.get(key_of(message["id"]))
-            if asked is not None and asked.method == "initialize" and "result" in message:
-                prompts = member(member(message["result"], "capabilities"), "prompts")
-                client.declared = member(prompts, "listChanged") is True
-                client.session = bool(client.declared) and not self.http.carries(event.link)
-            how = "error" if "error" in message else "result"
-            self._conclude(client, message["id"], "lost" if self.http.is_gone(event.link) else how, event)
+            self._client_answered(client, message, event)
+
+    def _client_answered(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> None:
+        asked = client.asked.get(key_of(message["id"]))
+        if self.http.is_foreign(event.link, asked):
+            return
+        if asked is not None and asked.method == "initialize" and "result" in message:
+            prompts = member(member(message["result"], "capabilities"), "prompts")
+            client.declared = member(prompts, "listChanged") is True
+            client.session = bool(client.declared) and not self.http.carries(event.link)
+        how = "error" if "error" in message else "result"
+        self._conclude(client, message["id"], "lost" if self.http.is_gone(event.link) else how, event)
 
     def _once_more(self, client: ClientParty, message: dict[str, Any], event: TraceEvent) -> bool:
         """Whether this is a request that was lost with its exchange, and is made in another one."""

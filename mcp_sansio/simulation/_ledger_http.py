@@ -109,6 +109,11 @@ class Exchanges:
         exchange = self._open.get(link)
         return exchange is not None and exchange.gone
 
+    def is_foreign(self, link: str, asked: Asked | None) -> bool:
+        """Whether an answer comes in the exchange of another request, where it is none."""
+        exchange = self._open.get(link)
+        return exchange is not None and exchange.asked is not None and exchange.asked is not asked
+
     def ended(self, client: ClientParty, event: TraceEvent) -> Asked | None:
         """An exchange is over at its client; the request that is over with it, if there is one."""
         exchange = self._open.pop(event.link, None)

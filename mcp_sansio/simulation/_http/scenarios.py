@@ -10,6 +10,7 @@ from mcp_sansio.simulation._scenarios import Scenario, office_hour, torture
 from mcp_sansio.simulation._world import World
 
 from .faults import HTTP
+from .lies import PEER_HTTP
 from .nodes import HttpClientNode, HttpServerNode
 
 SILENCE = 500.0
@@ -45,5 +46,5 @@ def office_hour_http(world: World, until: float) -> None:
     office_hour(world, until, HttpServerNode, HttpClientNode)
 
 
-TORTURE_HTTP = Scenario("torture-http", 20.0, torture_http, HTTP, SILENCE)
+TORTURE_HTTP = Scenario("torture-http", 20.0, torture_http, (*HTTP, *PEER_HTTP), SILENCE)
 OFFICE_HOUR_HTTP = Scenario("office-hour-http", 3600.0, office_hour_http, (), SILENCE)
